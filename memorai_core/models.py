@@ -42,9 +42,9 @@ def _nameless_as_none(name: str | None) -> str | None:
 
 
 Text = Annotated[str, BeforeValidator(clean_text)]
-Name = Annotated[str, BeforeValidator(clean_text), StringConstraints(strip_whitespace=True, max_length=1000)]
-Role = Annotated[str, BeforeValidator(clean_text), StringConstraints(strip_whitespace=True, min_length=1, max_length=100)]
-SourceId = Annotated[str, BeforeValidator(clean_text), StringConstraints(min_length=1, max_length=1000)]
+Name = Annotated[str, StringConstraints(strip_whitespace=True, max_length=1000), BeforeValidator(clean_text)]
+Role = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, max_length=100), BeforeValidator(clean_text)]
+SourceId = Annotated[str, StringConstraints(min_length=1, max_length=1000), BeforeValidator(clean_text)]
 
 
 class Message(BaseModel):
