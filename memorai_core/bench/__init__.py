@@ -1,0 +1,1 @@
+"""The benchmark: questions, metrics, baselines and the paper's tables; imported by the command line only."""
