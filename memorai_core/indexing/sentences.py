@@ -1,0 +1,114 @@
+"""The sentence layer: every sentence of a kept turn becomes the description of extractive triplets (ours).
+
+A sentence with its speaker is one description; from the speaker to each key phrase of the sentence goes one triplet. It is
+applied after any analyzer, since it adds to what a model extracts, and it works in any language that Unicode holds.
+"""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+
+import regex
+
+from memorai_core.identity import canonical_name
+from memorai_core.indexing.stopwords import STOPWORDS
+from memorai_core.models import SegmentMemory, TripletDraft, Turn
+from memorai_core.terms import stem
+
+RELATION = "speaks_of"
+SENTENCES_A_TURN = 64
+"""A longer turn's further sentences are found through its text and its words alone."""
+PHRASES_A_SENTENCE = 16
+SHORTEST = 3
+"""A sentence of fewer words goes with its neighbour: "Wow!" says nothing alone."""
+LONGEST = 1000
+"""Characters of a sentence; a run without any stop (a log, a table) is cut into pieces of this length."""
+
+_END = regex.compile(r"[.!?…]+[\"'”’)\]]*(?=\s)|[。！？｡؟۔।॥]+[\"'”’)\]」』]*|\n+")
+_WORD = regex.compile(r"\w+")
+_MARKUP = " \t\r\n*-#•"
+_DOTTED = "mr mrs ms dr prof st vs etc e.g i.e no jr sr inc ltd approx dept fig a.m p.m"
+_ABBREVIATIONS = frozenset(_DOTTED.split())
+    ]
+)
+_UNSPACED = r"\p{Han}\p{Hiragana}\p{Katakana}\p{Hangul}"
+_PHRASE_TOKEN = regex.compile(  # Hiragana is left out: it mostly writes particles and endings, so phrases break at it
+    rf"""\p{{Han}}+ | [\p{{Katakana}}ー]+ | \p{{Hangul}}+
+    | [[\p{{L}}\p{{N}}]--[{_UNSPACED}]] [[\p{{L}}\p{{M}}\p{{N}}]--[{_UNSPACED}]]* (?:['’]\p{{L}}+)?""",
+    regex.V1 | regex.VERBOSE,
+)
+
+
+def sentences(text: str) -> list[str]:
+    """The sentences of a text in order, without list marks; those of under SHORTEST words joined to the next."""
+    found: list[str] = []
+    waiting = ""
+    for sentence in _cut(text):
+        waiting = f"{waiting} {sentence}" if waiting else sentence
+        if len(waiting) >= 12 or len(_WORD.findall(waiting)) >= SHORTEST:
+            found.append(waiting)
+            waiting = ""
+    if waiting and found:
+        found[-1] = f"{found[-1]} {waiting}"
+    elif waiting:
+        found.append(waiting)
+    return found
+
+
+def key_phrases(sentence: str) -> list[str]:
+    """The runs of content words of a sentence, at most the last three words of a run, stemmed, each once, in order."""
+    phrases: dict[str, None] = {}
+    run: list[str] = []
+    end = 0
+    for token in _PHRASE_TOKEN.finditer(sentence):
+        word = token.group().casefold().replace("’", "'").removesuffix("'s")
+        apart = sentence[end : token.start()].strip() != ""
+        end = token.end()
+        if run and (apart or word in STOPWORDS):
+            phrases[" ".join(run[-3:])] = None
+            run = []
+        if word not in STOPWORDS and (len(word) > 1 or not word.isascii()):
+            run.append(stem(word))
+    if run:
+        phrases[" ".join(run[-3:])] = None
+    return list(phrases)[:PHRASES_A_SENTENCE]
+
+
+def with_sentences(segment: SegmentMemory, turns: Sequence[Turn]) -> SegmentMemory:
+    """A segment's memory with the sentence layer of its kept turns added; `turns` are the segment's own."""
+    added = [draft for turn in turns if turn.turn_id in segment.kept for draft in _drafts(turn)]
+    return replace(segment, triplets=(*segment.triplets, *added))
+
+
+def _drafts(turn: Turn) -> Iterable[TripletDraft]:
+    speaker = canonical_name(turn.speaker)
+    for sentence in sentences(turn.text)[:SENTENCES_A_TURN]:
+        description = f"{turn.speaker}: {sentence}"
+        for phrase in key_phrases(sentence):
+            if phrase != speaker:
+                yield TripletDraft(turn.speaker, RELATION, phrase, description, (turn.turn_id,))
+
+
+def _cut(text: str) -> Iterable[str]:
+    start = 0
+    for end in _END.finditer(text):
+        if end.group() == "." and _abbreviated(text[start : end.start()]):
+            continue
+        yield from _pieces(text[start : end.end()])
+        start = end.end()
+    yield from _pieces(text[start:])
+
+
+def _pieces(sentence: str) -> Iterable[str]:
+    sentence = sentence.strip(_MARKUP)
+    for start in range(0, len(sentence), LONGEST):
+        if _WORD.search(piece := sentence[start : start + LONGEST]):
+            yield piece
+
+
+def _abbreviated(before: str) -> bool:
+    """Whether the stop after this text belongs to an abbreviation, an initial or a list number."""
+    words = before[-40:].split()
+    if not words:
+        return False
+    last = words[-1].lstrip("(\"'").casefold()
+    return last in _ABBREVIATIONS or (len(last) == 1 and last.isalpha()) or (last.isdigit() and len(words) == 1)

@@ -1,0 +1,1 @@
+"""The SQLite file: the only SQL of the project lives in this folder."""

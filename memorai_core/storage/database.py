@@ -1,0 +1,142 @@
+"""One SQLite file and its connections: one that writes, and as many that read as are reading at once."""
+
+import shutil
+import sqlite3
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from threading import Lock
+
+from memorai_core.errors import SchemaVersionError, StoreError
+from memorai_core.storage.migrations import MIGRATIONS
+
+APPLICATION_ID = 0x6D656D6F
+"""Marks a file as memorai's own."""
+BUSY_SECONDS = 60.0
+"""How long a writer waits for another process's transaction."""
+
+
+class Database:
+    """Opens or makes the file, brings its schema up to date, and hands out transactions.
+
+    `:memory:` gives a private temporary file that goes with `close`.
+    Raises StoreError where the path or the file is no use, SchemaVersionError where a newer memorai wrote it; such a file
+    is left as it was.
+    """
+
+    def __init__(self, path: str | Path) -> None:
+        self._temporary = Path(tempfile.mkdtemp(prefix="memorai-")) if str(path) == ":memory:" else None
+        self.path = self._temporary / "memory.db" if self._temporary else Path(path).expanduser()
+        self._idle: list[sqlite3.Connection] = []
+        self._idle_lock = Lock()
+        self._write_lock = Lock()
+        self._closed = False
+        if self.path.is_dir() or not self.path.parent.is_dir():
+            what = "is a folder" if self.path.is_dir() else f"cannot be made: there is no folder {str(self.path.parent)!r}"
+            raise StoreError(f"{str(self.path)!r} {what}; give the path of a database file in a folder that exists")
+        with self._errors():
+            self._writer = self._connect()
+            try:
+                self._check()
+                self._writer.execute("PRAGMA journal_mode = WAL")
+                self._migrate()
+            except BaseException:
+                self._writer.close()
+                raise
+
+    @contextmanager
+    def write(self) -> Iterator[sqlite3.Connection]:
+        """One write transaction: durable when the block ends, nothing of it where the block raises."""
+        with self._write_lock, self._errors():
+            self._refuse_closed()
+            with self._transaction():
+                yield self._writer
+
+    @contextmanager
+    def read(self) -> Iterator[sqlite3.Connection]:
+        """One read transaction: everything read in the block is of one moment."""
+        with self._errors():
+            self._refuse_closed()
+            with self._idle_lock:
+                connection = self._idle.pop() if self._idle else None
+            connection = connection or self._connect()
+            try:
+                connection.execute("BEGIN")
+                yield connection
+            finally:
+                with suppress(sqlite3.Error):
+                    connection.execute("ROLLBACK")
+                with self._idle_lock:
+                    if not self._closed:
+                        self._idle.append(connection)
+                        connection = None
+                if connection:
+                    connection.close()
+
+    def close(self) -> None:
+        """Closes every connection; a second call does nothing."""
+        with self._write_lock, self._idle_lock:
+            if self._closed:
+                return
+            self._closed = True
+            for connection in [*self._idle, self._writer]:
+                connection.close()
+            self._idle.clear()
+        if self._temporary:
+            shutil.rmtree(self._temporary, ignore_errors=True)
+
+    def _connect(self) -> sqlite3.Connection:
+        connection = sqlite3.connect(self.path, timeout=BUSY_SECONDS, isolation_level=None, check_same_thread=False)
+        connection.execute("PRAGMA foreign_keys = ON")
+        connection.execute("PRAGMA synchronous = FULL")
+        connection.execute("PRAGMA cache_size = -16384")
+        connection.execute("PRAGMA mmap_size = 1073741824")
+        return connection
+
+    def _check(self) -> None:
+        application = self._pragma("application_id")
+        tables = self._writer.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]
+        if application != APPLICATION_ID and (application or tables):
+            raise StoreError(f"{str(self.path)!r} is a SQLite database of another program; give another path")
+        if (version := self._pragma("user_version")) > len(MIGRATIONS):
+            raise SchemaVersionError(
+                f"{str(self.path)!r} has schema version {version}, this memorai knows versions up to {len(MIGRATIONS)}: "
+                "it was written by a newer memorai; upgrade with pip install -U memorai-plugins"
+            )
+
+    def _migrate(self) -> None:
+        with self._transaction():
+            version = self._pragma("user_version")
+            for statements in MIGRATIONS[version:]:
+                for statement in statements:
+                    self._writer.execute(statement)
+            self._writer.execute(f"PRAGMA application_id = {APPLICATION_ID}")
+            self._writer.execute(f"PRAGMA user_version = {max(version, len(MIGRATIONS))}")
+
+    @contextmanager
+    def _transaction(self) -> Iterator[None]:
+        self._writer.execute("BEGIN IMMEDIATE")
+        try:
+            yield
+        except BaseException:
+            with suppress(sqlite3.Error):
+                self._writer.execute("ROLLBACK")
+            raise
+        self._writer.execute("COMMIT")
+
+    def _pragma(self, name: str) -> int:
+        return int(self._writer.execute(f"PRAGMA {name}").fetchone()[0])
+
+    def _refuse_closed(self) -> None:
+        if self._closed:
+            raise StoreError(f"{str(self.path)!r} was closed; open it again with Memory.open")
+
+    @contextmanager
+    def _errors(self) -> Iterator[None]:
+        try:
+            yield
+        except sqlite3.Error as error:
+            raise StoreError(
+                f"{str(self.path)!r} cannot be used: {error}; is it a memorai database, whole, readable and writable?"
+            ) from error

@@ -1,0 +1,230 @@
+"""What is derived from turns: segments, entities, triplets and vectors. Saved, invalidated and forgotten here."""
+
+import sqlite3
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from memorai_core import identity
+from memorai_core.models import ForgetReport, SegmentMemory, SessionMemory
+
+STORED = np.dtype("<f2")
+"""Vectors are stored in half precision: a cosine moves by less than 0.0005, and the file is half as large."""
+
+
+@dataclass(frozen=True, slots=True)
+class Stretch:
+    """Turns of one session that are analysed together, as planned by `storage.planning`."""
+
+    user: int
+    session: int
+    user_id: str
+    session_id: str
+    turns: tuple[int, ...]
+    turn_ids: tuple[str, ...]
+    revisions: tuple[int, ...]
+    """Of each turn, when it was read: a save is refused where one has moved on since."""
+    open_segment: int | None
+    """The segment whose turns lead the stretch, to be replaced."""
+    at_end: bool
+    """Whether the stretch reaches the session's end, so that its last segment stays open."""
+
+
+@dataclass(slots=True)
+class _Rows:
+    """Row numbers met or made while one stretch is saved."""
+
+    turns: Mapping[str, int]
+    texts: Mapping[bytes, int]
+    entities: dict[str, int] = field(default_factory=dict)
+
+
+def save(
+    db: sqlite3.Connection,
+    stretch: Stretch,
+    memory: SessionMemory,
+    turn_texts: Sequence[str],
+    vectors: Mapping[bytes, np.ndarray],
+    revision: int,
+) -> bool:
+    """Stores a stretch's memory; gives False, and stores nothing, where its turns have changed since they were read.
+
+    `vectors` holds, by text key, the (windows, dimension) array of each text that is not stored yet.
+    """
+    if not _unchanged(db, stretch):
+        return False
+    replaced: list[int] = []
+    if stretch.open_segment is not None:
+        replaced = _entities_of(db, stretch.open_segment)
+        invalidate(db, stretch.user, stretch.open_segment, revision)
+    bodies = [*turn_texts, *derived_texts(memory)]
+    rows = _Rows(dict(zip(stretch.turn_ids, stretch.turns, strict=True)), _save_texts(db, stretch.user, bodies, vectors))
+    text_of = dict(zip(stretch.turn_ids, turn_texts, strict=True))
+    for segment in memory.segments:
+        is_open = stretch.at_end and segment is memory.segments[-1]
+        _save_segment(db, stretch, segment, rows, text_of, is_open, revision)
+    sweep_entities(db, stretch.user, replaced)
+    return True
+
+
+def derived_texts(memory: SessionMemory) -> list[str]:
+    """Every text of a session's memory that is embedded, in order: summaries, descriptions, triplet descriptions."""
+    texts: list[str] = []
+    for segment in memory.segments:
+        texts += [segment.summary] if segment.summary else []
+        texts += [entity.description for entity in segment.entities]
+        texts += [triplet.description for triplet in segment.triplets]
+    return texts
+
+
+def stored_texts(db: sqlite3.Connection, user: int, bodies: Iterable[str]) -> dict[bytes, int]:
+    """The row of each given text that is stored already, by key."""
+    keys = list({identity.text_key(body): None for body in bodies})
+    found: dict[bytes, int] = {}
+    for start in range(0, len(keys), 500):
+        part = keys[start : start + 500]
+        marks = ",".join("?" * len(part))
+        found.update(db.execute(f"SELECT key, text FROM texts WHERE user = ? AND key IN ({marks})", (user, *part)).fetchall())
+    return found
+
+
+def stored_vectors(db: sqlite3.Connection, rows: Sequence[int], dimension: int) -> dict[int, np.ndarray]:
+    """The (windows, dimension) float32 vectors of texts, by row."""
+    found: dict[int, np.ndarray] = {}
+    for start in range(0, len(rows), 500):
+        part = rows[start : start + 500]
+        marks = ",".join("?" * len(part))
+        for row, blob in db.execute(f"SELECT text, vectors FROM texts WHERE text IN ({marks})", part):
+            found[row] = np.frombuffer(blob, STORED).astype(np.float32).reshape(-1, dimension)
+    return found
+
+
+def invalidate(db: sqlite3.Connection, user: int, segment: int, revision: int) -> None:
+    """Takes back all that was derived from a segment and makes its turns pending; entities are left to `sweep_entities`."""
+    db.execute("DELETE FROM descriptions WHERE segment = ?", (segment,))
+    db.execute("DELETE FROM triplets WHERE segment = ?", (segment,))
+    db.execute("UPDATE turns SET segment = NULL, kept = NULL, revision = ? WHERE segment = ?", (revision, segment))
+    db.execute("DELETE FROM segments WHERE segment = ?", (segment,))
+
+
+def sweep_entities(db: sqlite3.Connection, user: int, entities: Iterable[int]) -> int:
+    """Deletes those of the given entities that nothing speaks of any more."""
+    unused = """DELETE FROM entities WHERE entity = ? AND user = ?
+        AND NOT EXISTS (SELECT 1 FROM triplets WHERE subject = entity)
+        AND NOT EXISTS (SELECT 1 FROM triplets WHERE object = entity)
+        AND NOT EXISTS (SELECT 1 FROM descriptions d WHERE d.entity = entities.entity)"""
+    return sum(db.execute(unused, (entity, user)).rowcount for entity in set(entities))
+
+
+def sweep(db: sqlite3.Connection, user: int) -> ForgetReport:
+    """Deletes every entity and text of a user that nothing points at any more; gives their counts."""
+    entities = [row[0] for row in db.execute("SELECT entity FROM entities WHERE user = ?", (user,))]
+    gone = sweep_entities(db, user, entities)
+    vectors = db.execute(
+        """DELETE FROM texts WHERE user = :user AND text NOT IN (
+            SELECT text FROM turns WHERE user = :user AND text IS NOT NULL
+            UNION SELECT text FROM segments WHERE user = :user AND text IS NOT NULL
+            UNION SELECT text FROM descriptions WHERE user = :user
+            UNION SELECT text FROM triplets WHERE user = :user)""",
+        {"user": user},
+    ).rowcount
+    return ForgetReport(entities=gone, vectors=vectors)
+
+
+def _unchanged(db: sqlite3.Connection, stretch: Stretch) -> bool:
+    if stretch.open_segment is not None:
+        row = db.execute("SELECT open FROM segments WHERE segment = ?", (stretch.open_segment,)).fetchone()
+        if row is None or not row[0]:
+            return False
+    found = dict(
+        db.execute(
+            "SELECT turn, revision FROM turns WHERE session = ? AND turn >= ? AND turn <= ?",
+            (stretch.session, min(stretch.turns), max(stretch.turns)),
+        ).fetchall()
+    )
+    return all(found.get(turn) == revision for turn, revision in zip(stretch.turns, stretch.revisions, strict=True))
+
+
+def _entities_of(db: sqlite3.Connection, segment: int) -> list[int]:
+    rows = db.execute(
+        """SELECT subject FROM triplets WHERE segment = :segment UNION SELECT object FROM triplets WHERE segment = :segment
+        UNION SELECT entity FROM descriptions WHERE segment = :segment""",
+        {"segment": segment},
+    )
+    return [row[0] for row in rows]
+
+
+def _save_texts(db: sqlite3.Connection, user: int, bodies: Sequence[str], vectors: Mapping[bytes, np.ndarray]) -> dict[bytes, int]:
+    new = {key: body for body in bodies if (key := identity.text_key(body)) in vectors}
+    db.executemany(
+        "INSERT INTO texts (user, key, body, vectors) VALUES (?, ?, ?, ?) ON CONFLICT DO NOTHING",
+        [(user, key, body, vectors[key].astype(STORED).tobytes()) for key, body in new.items()],
+    )
+    return stored_texts(db, user, bodies)
+
+
+def _save_segment(
+    db: sqlite3.Connection,
+    stretch: Stretch,
+    memory: SegmentMemory,
+    rows: _Rows,
+    text_of: Mapping[str, str],
+    is_open: bool,
+    revision: int,
+) -> None:
+    segment_id = identity.segment_id(stretch.user_id, stretch.session_id, memory.turn_ids)
+    summary = rows.texts[identity.text_key(memory.summary)] if memory.summary else None
+    segment = db.execute(
+        """INSERT INTO segments (user, session, segment_id, text, summary, made_by, open) VALUES (?, ?, ?, ?, ?, ?, ?)""",
+        (stretch.user, stretch.session, segment_id, summary, memory.summary, memory.made_by, is_open),
+    ).lastrowid
+    assert segment is not None
+    db.executemany(
+        "UPDATE turns SET segment = ?, kept = ?, text = ?, revision = ? WHERE turn = ?",
+        [
+            (segment, turn_id in memory.kept, rows.texts.get(identity.text_key(text_of[turn_id])), revision, rows.turns[turn_id])
+            for turn_id in memory.turn_ids
+        ],
+    )
+    names = [e.name for e in memory.entities] + [name for t in memory.triplets for name in (t.subject, t.object)]
+    _save_entities(db, stretch, names, rows)
+    _save_claims(db, stretch, memory, segment, segment_id, rows)
+
+
+def _save_entities(db: sqlite3.Connection, stretch: Stretch, names: Iterable[str], rows: _Rows) -> None:
+    for name in names:
+        entity_id = identity.entity_id(stretch.user_id, name)
+        if name in rows.entities:
+            continue
+        row = db.execute("SELECT entity FROM entities WHERE user = ? AND entity_id = ?", (stretch.user, entity_id)).fetchone()
+        if row is None:
+            shown = " ".join(name.split())
+            inserted = db.execute("INSERT INTO entities (user, entity_id, name) VALUES (?, ?, ?)", (stretch.user, entity_id, shown))
+            row = (inserted.lastrowid,)
+        rows.entities[name] = row[0]
+
+
+def _save_claims(db: sqlite3.Connection, stretch: Stretch, memory: SegmentMemory, segment: int, segment_id: str, rows: _Rows) -> None:
+    for entity in memory.entities:
+        text = rows.texts[identity.text_key(entity.description)]
+        description = db.execute(
+            "INSERT INTO descriptions (user, segment, entity, text) VALUES (?, ?, ?, ?)",
+            (stretch.user, segment, rows.entities[entity.name], text),
+        ).lastrowid
+        cited = [(description, rows.turns[turn_id]) for turn_id in dict.fromkeys(entity.turn_ids)]
+        db.executemany("INSERT INTO description_turns VALUES (?, ?)", cited)
+    links: list[tuple[int, int]] = []
+    for t in memory.triplets:
+        triplet_id = identity.triplet_id(stretch.user_id, segment_id, t.subject, t.relation, t.object, t.description, *t.source_turns)
+        row = db.execute(
+            """INSERT INTO triplets (user, segment, triplet_id, subject, relation, object, text, origin, made_by)
+            VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING RETURNING triplet""",
+            (
+                stretch.user, segment, triplet_id, rows.entities[t.subject], t.relation, rows.entities[t.object],
+                rows.texts[identity.text_key(t.description)], t.origin, t.made_by,
+            ),
+        ).fetchone()  # fmt: skip
+        if row is not None:
+            links += [(row[0], rows.turns[turn_id]) for turn_id in dict.fromkeys(t.source_turns)]
+    db.executemany("INSERT INTO triplet_turns VALUES (?, ?)", links)
