@@ -36,16 +36,18 @@ class Settings(BaseModel):
     # Reading, §3.3.2
     weights: Literal["dynamic", "uniform"] = "dynamic"
     """Eq. 1, or 1 on every edge, for comparison."""
-    sharpness: Annotated[float, Field(gt=0, le=64)] = 8.0
-    """sim(q, x) = max(0, cos(q, x)) ** sharpness; 1 in the paper."""
-    damping: Annotated[float, Field(ge=0, lt=1)] = 0.5
+    sharpness: Annotated[float, Field(gt=0, le=64)] = 5.0
+    """In seeds, sim(q, x) = max(0, cos(q, x)) ** sharpness; 1 in the paper."""
+    weight_sharpness: Annotated[float, Field(gt=0, le=64)] = 2.0
+    """The same in edge weights; 1 in the paper."""
+    damping: Annotated[float, Field(ge=0, lt=1)] = 0.6
     """d of Eq. 2."""
     lexical: Annotated[float, Field(ge=0)] = 1.0
     """Weight of a turn's BM25 score in its seed (ours); 0 leaves words out."""
-    adjacency: Annotated[float, Field(ge=0)] = 0.3
-    """Weight of the edge between neighbouring turns of a session (ours)."""
-    dropped_weight: Share = 1.0
-    """Factor on the seed of a turn that the memory gate dropped (ours)."""
+    adjacency: Annotated[float, Field(ge=0)] = 1.0
+    """What a turn sends to the next turn of its session, as a multiple of all it sends elsewhere; half of it to the one before (ours)."""
+    dropped_weight: Share = 0.5
+    """Factor on the seed of a turn that the memory gate dropped, and on what its neighbours send it (ours)."""
     tolerance: Annotated[float, Field(gt=0)] = 1e-6
     """PageRank stops when the scores' change falls below this share of the seeds' sum."""
 
@@ -54,6 +56,6 @@ class Settings(BaseModel):
         """The paper's own choices where it makes them: bare cosine, no words, no adjacency, all neighbours."""
         chosen: dict[str, object] = {
             "sentence_layer": False, "prompting": "paper", "fanout": None, "turn_aspect": False, "sharpness": 1.0,
-            "lexical": 0.0, "adjacency": 0.0, "dropped_weight": 0.0, "tolerance": 1e-12, **changes,
+            "weight_sharpness": 1.0, "lexical": 0.0, "adjacency": 0.0, "dropped_weight": 0.0, "tolerance": 1e-12, **changes,
         }  # fmt: skip
         return cls.model_validate(chosen)
