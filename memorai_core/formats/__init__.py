@@ -20,8 +20,8 @@ def read_conversations(path: Path, *, user_id: str | None = None) -> Iterator[Co
     user otherwise, where the file holds one conversation. Each conversation is checked as a whole before it is given;
     what cannot be read raises FormatError with the file, the place, what was found and the fix.
     """
-    if user_id == "":
-        raise ConfigurationError("user_id is empty; name the user, or leave it out")
+    if user_id is not None and not user_id.strip():
+        raise ConfigurationError("user_id is blank; name the user, or leave it out")
     records = read_records(path)
     first = next(records)  # read_records raises rather than give nothing
     if chat.recognises(first.value):

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated
 
-from pydantic import BeforeValidator, StringConstraints
+from pydantic import AfterValidator, BeforeValidator, StringConstraints
 
 from memorai_core.models import clean_text
 
@@ -14,7 +14,13 @@ def _number_as_text(value: object) -> object:
     return str(value) if isinstance(value, int) and not isinstance(value, bool) else clean_text(value)
 
 
-Id = Annotated[str, StringConstraints(min_length=1, max_length=900), BeforeValidator(_number_as_text)]
+def _not_blank(text: str) -> str:
+    if not text.strip():
+        raise ValueError("an id must not be blank")
+    return text
+
+
+Id = Annotated[str, StringConstraints(max_length=900), BeforeValidator(_number_as_text), AfterValidator(_not_blank)]
 """An id as a file gives it: a string, or a whole number taken as one. Leaves room for what is synthesised from it."""
 
 
@@ -36,4 +42,4 @@ def numbered(ids: Sequence[str]) -> list[str]:
 def file_stem(path: Path) -> str:
     """A file's name without its folders and its .gz, .json and .jsonl endings."""
     plain = path.with_suffix("") if path.suffix.lower() == ".gz" else path
-    return str(clean_text(plain.stem)) or "chat"
+    return str(clean_text(plain.stem)).strip() or "chat"

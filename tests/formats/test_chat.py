@@ -119,6 +119,7 @@ def test_a_made_id_never_takes_a_given_one(write):
         (said("hi", name=["Ana"]), "line 2: name: "),
         (said("hi", name="n" * 2000), "line 2: name: "),
         (said("hi", id=""), "line 2: id: "),
+        (said("hi", session_id=" "), "line 2: session_id: .*must not be blank"),
         (said("hi", id="x" * 2000), "line 2: id: "),
         (said("hi", id=True), "line 2: id: .*found True"),
         (said("hi", session_id=1.5), "line 2: session_id: .*found 1.5"),

@@ -99,7 +99,7 @@ def test_one_sample_can_be_given_another_user_but_several_cannot(write):
     assert conversation.user_id == "ana"
     with pytest.raises(ConfigurationError, match="several conversations"):
         next(read_conversations(write(sample("conv-1"), sample("conv-2")), user_id="ana"))
-    with pytest.raises(ConfigurationError, match="user_id is empty"):
+    with pytest.raises(ConfigurationError, match="user_id is blank"):
         next(read_conversations(write(sample()), user_id=""))
 
 
