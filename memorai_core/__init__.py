@@ -1,0 +1,61 @@
+"""memorai: long-term memory for LLM chat applications that a user can audit."""
+
+from memorai_core.errors import (
+    ConfigurationError,
+    EmbedderMismatchError,
+    FormatError,
+    MemoraiError,
+    SchemaVersionError,
+    StoreError,
+    UnknownIdError,
+    UnknownSessionError,
+    UnknownTurnError,
+    UnknownUserError,
+)
+from memorai_core.memory import Memory
+from memorai_core.models import (
+    Audit,
+    Entity,
+    Evidence,
+    EvidenceSegment,
+    EvidenceTurn,
+    Explanation,
+    ForgetReport,
+    IndexReport,
+    Message,
+    Segment,
+    Triplet,
+    Turn,
+    UserStats,
+)
+from memorai_core.rendering import render_prompt
+from memorai_core.settings import Settings
+
+__all__ = [
+    "Audit",
+    "ConfigurationError",
+    "EmbedderMismatchError",
+    "Entity",
+    "Evidence",
+    "EvidenceSegment",
+    "EvidenceTurn",
+    "Explanation",
+    "ForgetReport",
+    "FormatError",
+    "IndexReport",
+    "MemoraiError",
+    "Memory",
+    "Message",
+    "SchemaVersionError",
+    "Segment",
+    "Settings",
+    "StoreError",
+    "Triplet",
+    "Turn",
+    "UnknownIdError",
+    "UnknownSessionError",
+    "UnknownTurnError",
+    "UnknownUserError",
+    "UserStats",
+    "render_prompt",
+]

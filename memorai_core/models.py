@@ -310,3 +310,20 @@ class UserStats:
     entities: int
     triplets: int
     vectors: int
+
+
+@dataclass(frozen=True, slots=True)
+class Audit:
+    """One turn, segment, entity or triplet, with where it came from and what rests on it."""
+
+    user_id: str
+    kind: Literal["turn", "segment", "entity", "triplet"]
+    subject: Turn | Segment | Entity | Triplet
+    segment: Segment | None
+    """The segment it is of; None for an entity and for a turn that is not indexed."""
+    turns: tuple[Turn, ...]
+    """A turn itself, a segment's turns, the turns that mention an entity, or a triplet's source turns."""
+    triplets: tuple[Triplet, ...]
+    """The triplets that cite the turn, or are of the segment, or have the entity at an end; for a triplet, itself."""
+    entities: tuple[Entity, ...]
+    """The entities at those triplets' ends and those described from the turn or segment."""

@@ -17,7 +17,9 @@ class ChatModel(Protocol):
         """One reply a prompt, in order. An error of transport is raised as it is."""
         ...
 
-    async def agenerate(self, prompts: Sequence[Prompt]) -> list[Reply]: ...
+    async def agenerate(self, prompts: Sequence[Prompt]) -> list[Reply]:
+        """`generate`, without blocking the event loop."""
+        ...
 
 
 @runtime_checkable
@@ -27,13 +29,21 @@ class Embedder(Protocol):
     A vector may have any length; memorai normalises it. All vectors of one embedder have the same dimension.
     """
 
-    def embed_documents(self, texts: list[str]) -> list[list[float]]: ...
+    def embed_documents(self, texts: list[str]) -> list[list[float]]:
+        """One vector a text, in order."""
+        ...
 
-    def embed_query(self, text: str) -> list[float]: ...
+    def embed_query(self, text: str) -> list[float]:
+        """The vector of a question."""
+        ...
 
-    async def aembed_documents(self, texts: list[str]) -> list[list[float]]: ...
+    async def aembed_documents(self, texts: list[str]) -> list[list[float]]:
+        """`embed_documents`, without blocking the event loop."""
+        ...
 
-    async def aembed_query(self, text: str) -> list[float]: ...
+    async def aembed_query(self, text: str) -> list[float]:
+        """`embed_query`, without blocking the event loop."""
+        ...
 
 
 @runtime_checkable

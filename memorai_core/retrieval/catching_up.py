@@ -11,9 +11,9 @@ from memorai_core.storage import loading
 from memorai_core.storage.loading import ClaimRows, TurnRows, Version
 
 
-def load(db: sqlite3.Connection, version: Version, dimension: int) -> Snapshot:
+def load(db: sqlite3.Connection, version: Version) -> Snapshot:
     """Reads all of a user's memory."""
-    return caught_up(db, _empty(version, dimension), version)
+    return caught_up(db, _empty(version), version)
 
 
 def caught_up(db: sqlite3.Connection, old: Snapshot, version: Version) -> Snapshot:
@@ -115,10 +115,10 @@ def _with_claims(
     lengths = np.bincount(np.searchsorted(rows.row, rows.source_claim), minlength=len(rows.row))
     ends = _places(entities.row, rows.object) if bound else np.full(len(rows.row), -1)
     new = (_places(segments.row, rows.segment), _places(entities.row, rows.subject), ends, _places(texts.row, rows.text))
-    columns = (np.concatenate([old, column.astype(np.int32)]) for old, column in zip(
-        (claims.segment, claims.subject, claims.object, claims.text), new, strict=True))  # fmt: skip
+    old = (claims.segment, claims.subject, claims.object, claims.text)
+    segment, subject, object_, text = (np.concatenate(pair).astype(np.int32) for pair in zip(old, new, strict=True))
     start = np.concatenate([claims.start, claims.start[-1] + np.cumsum(lengths)]).astype(np.int32)
-    return Claims(*columns, start, np.concatenate([claims.source, _places(turns.row, rows.source_turn)]))
+    return Claims(segment, subject, object_, text, start, np.concatenate([claims.source, _places(turns.row, rows.source_turn)]))
 
 
 def _places(rows: np.ndarray, wanted: np.ndarray) -> np.ndarray:
@@ -140,16 +140,16 @@ def _last(rows: np.ndarray) -> int:
     return int(rows[-1]) if len(rows) else 0
 
 
-def _empty(version: Version, dimension: int) -> Snapshot:
+def _empty(version: Version) -> Snapshot:
     def none(dtype: object = np.int32) -> np.ndarray:
         return np.empty(0, dtype)  # type: ignore[call-overload,no-any-return]
 
-    nothing = Version(version.user, -1, version.generation)
+    nothing = Version(version.user, -1, version.generation, version.dimension)
     wide, node_id = np.int64, loading.NODE_ID
     start = np.zeros(1, np.int32)
     return Snapshot(
         nothing,
-        Texts(none(wide), start, np.empty((0, dimension), np.float32)),
+        Texts(none(wide), start, np.empty((0, version.dimension), np.float32)),
         Turns(none(wide), none(node_id), none(), none(), none(wide), none(), none(bool), none()),
         Segments(none(wide), none(node_id), none()),
         Entities(none(wide), none(node_id)),

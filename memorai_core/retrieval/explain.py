@@ -31,9 +31,7 @@ def _node(trace: Trace, turn_id: str) -> int:
         wanted = trace.node_id[:0]
     found = np.flatnonzero(trace.node_id[: trace.turns] == wanted) if len(wanted) == 1 else wanted
     if len(found) == 0:
-        raise UnknownTurnError(
-            f"turn {turn_id!r} is not in the subgraph of this evidence; explain a turn of evidence.turns that is not filled"
-        )
+        raise UnknownTurnError(f"turn {turn_id!r} is not in this evidence's subgraph; explain a turn of evidence.turns that is not filled")
     return int(found[0])
 
 

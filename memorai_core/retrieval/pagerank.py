@@ -22,7 +22,9 @@ def pagerank(
     nodes = len(seed)
     restart = (1 - damping) * seed
     flow = damping * transitions(source, weight, nodes)
-    score, change, iterations = restart, restart, 0
+    score: np.ndarray = restart
+    change: np.ndarray = restart
+    iterations = 0
     # What one step adds is the walk one step longer; the rest of the series is at most d / (1 - d) times that.
     enough = tolerance * float(seed.sum()) * (1 - damping)
     while float(change.sum()) * damping > enough:

@@ -160,7 +160,7 @@ class Snapshot:
         parts = (self.texts, self.turns, self.segments, self.entities, self.claims, self.mentions, self.relations)
         arrays = [getattr(part, name) for part in parts for name in part.__slots__]
         arrays += [*self.mentioned_by, *self.related_by, *self.turns_of_segment, self.following, self.preceding, self.relation_texts]
-        return sum(array.nbytes for array in arrays) + self.postings.nbytes
+        return sum(int(array.nbytes) for array in arrays) + self.postings.nbytes
 
 
 def edges(head: np.ndarray, tail: np.ndarray, claim: np.ndarray, heads: int, tails: int) -> Edges:

@@ -32,10 +32,9 @@ def subgraph(
     snapshot: Snapshot, found: Similarities, seeds: Seeds, turn_score: np.ndarray, *, fanout: int | None, adjacent: bool
 ) -> Subgraph:
     """G_q around the seeds. A seed's neighbours are ranked by their own nearness to the query: `turn_score` for turns."""
-    from_entities = _turns_of_entities(snapshot, seeds.entities)
     turns = [
         seeds.turns,
-        _chosen(*from_entities, turn_score, fanout),
+        _chosen(*_turns_of_entities(snapshot, seeds.entities), turn_score, fanout),
         _chosen(*_turns_of_segments(snapshot, seeds.segments), turn_score, fanout),
     ]
     if adjacent:

@@ -1,10 +1,11 @@
 """Looking one thing up by its id or the start of it."""
 
 import sqlite3
+from collections.abc import Sequence
 from typing import Literal
 
 from memorai_core.errors import UnknownIdError
-from memorai_core.models import Audit, Triplet
+from memorai_core.models import Audit, Entity, Segment, Triplet, Turn
 from memorai_core.storage.reading import column, entities_by_row, segments_by_id, triplets_by_row, turns_by_row
 
 Kind = Literal["turn", "segment", "entity", "triplet"]
@@ -40,23 +41,13 @@ def _audit(db: sqlite3.Connection, kind: Kind, row: int) -> Audit:
     entities = entities_by_row(db, sorted(entity_rows))
     table = dict(_TABLES)[kind]
     user, user_id = db.execute(f"SELECT user, user_id FROM {table} JOIN users USING (user) WHERE {kind} = ?", (row,)).fetchone()
-    segment_ids = (
-        column(db, f"SELECT segment_id FROM segments WHERE segment = (SELECT segment FROM {table} WHERE {kind} = ?)", row)
-        if kind != "entity"
-        else []
-    )
+    segment_sql = f"SELECT segment_id FROM segments WHERE segment = (SELECT segment FROM {table} WHERE {kind} = ?)"
+    segment_ids = [] if kind == "entity" else column(db, segment_sql, row)
     segment = next(iter(segments_by_id(db, user, segment_ids)), None)
-    if kind == "turn":
-        return Audit(user_id, kind, turns[0], segment, tuple(turns), tuple(triplets), tuple(entities))
-    if kind == "segment":
-        assert segment is not None
-        return Audit(user_id, kind, segment, segment, tuple(turns), tuple(triplets), tuple(entities))
-    subject: Triplet | None = next((t for t, number in zip(triplets, sorted(triplet_rows), strict=True) if number == row), None)
-    if kind == "triplet":
-        assert subject is not None
-        return Audit(user_id, kind, subject, segment, tuple(turns), tuple(triplets), tuple(entities))
-    entity = entities_by_row(db, [row])[0]
-    return Audit(user_id, kind, entity, None, tuple(turns), tuple(triplets), tuple(entities))
+    subjects: dict[Kind, Sequence[Turn | Segment | Entity | Triplet]] = {
+        "turn": turns, "segment": [segment] if segment else [], "entity": entities_by_row(db, [row]), "triplet": triplets,
+    }  # fmt: skip
+    return Audit(user_id, kind, subjects[kind][0], segment, tuple(turns), tuple(triplets), tuple(entities))
 
 
 _CITED = "(SELECT triplet FROM triplets WHERE subject = ?1 UNION SELECT triplet FROM triplets WHERE object = ?1)"

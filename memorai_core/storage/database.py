@@ -74,6 +74,11 @@ class Database:
                 if connection:
                     connection.close()
 
+    def scrub(self) -> None:
+        """Writes the log into the file and empties it, so that forgotten text stands in neither."""
+        with self._write_lock, self._errors():
+            self._writer.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+
     def close(self) -> None:
         """Closes every connection; a second call does nothing."""
         with self._write_lock, self._idle_lock:
@@ -90,6 +95,7 @@ class Database:
         connection = sqlite3.connect(self.path, timeout=BUSY_SECONDS, isolation_level=None, check_same_thread=False)
         connection.execute("PRAGMA foreign_keys = ON")
         connection.execute("PRAGMA synchronous = FULL")
+        connection.execute("PRAGMA secure_delete = ON")
         connection.execute("PRAGMA cache_size = -16384")
         connection.execute("PRAGMA mmap_size = 1073741824")
         return connection

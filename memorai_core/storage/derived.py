@@ -8,6 +8,7 @@ import numpy as np
 
 from memorai_core import identity
 from memorai_core.models import ForgetReport, SegmentMemory, SessionMemory
+from memorai_core.storage.users import bump
 
 STORED = np.dtype("<f2")
 """Vectors are stored in half precision: a cosine moves by less than 0.0005, and the file is half as large."""
@@ -38,6 +39,7 @@ class _Rows:
     turns: Mapping[str, int]
     texts: Mapping[bytes, int]
     entities: dict[str, int] = field(default_factory=dict)
+    new_entities: int = 0
 
 
 def save(
@@ -46,26 +48,25 @@ def save(
     memory: SessionMemory,
     turn_texts: Sequence[str],
     vectors: Mapping[bytes, np.ndarray],
-    revision: int,
-) -> bool:
-    """Stores a stretch's memory; gives False, and stores nothing, where its turns have changed since they were read.
+) -> int | None:
+    """Stores a stretch's memory and gives how many entities are new; None, and nothing stored, where its turns have changed.
 
     `vectors` holds, by text key, the (windows, dimension) array of each text that is not stored yet.
     """
     if not _unchanged(db, stretch):
-        return False
+        return None
+    revision = bump(db, stretch.user)
     replaced: list[int] = []
     if stretch.open_segment is not None:
         replaced = _entities_of(db, stretch.open_segment)
         invalidate(db, stretch.user, stretch.open_segment, revision)
     bodies = [*turn_texts, *derived_texts(memory)]
-    rows = _Rows(dict(zip(stretch.turn_ids, stretch.turns, strict=True)), _save_texts(db, stretch.user, bodies, vectors))
+    rows = _Rows(dict(zip(stretch.turn_ids, stretch.turns, strict=True)), save_texts(db, stretch.user, bodies, vectors))
     text_of = dict(zip(stretch.turn_ids, turn_texts, strict=True))
     for segment in memory.segments:
         is_open = stretch.at_end and segment is memory.segments[-1]
         _save_segment(db, stretch, segment, rows, text_of, is_open, revision)
-    sweep_entities(db, stretch.user, replaced)
-    return True
+    return rows.new_entities - sweep_entities(db, stretch.user, replaced)
 
 
 def derived_texts(memory: SessionMemory) -> list[str]:
@@ -155,7 +156,8 @@ def _entities_of(db: sqlite3.Connection, segment: int) -> list[int]:
     return [row[0] for row in rows]
 
 
-def _save_texts(db: sqlite3.Connection, user: int, bodies: Sequence[str], vectors: Mapping[bytes, np.ndarray]) -> dict[bytes, int]:
+def save_texts(db: sqlite3.Connection, user: int, bodies: Sequence[str], vectors: Mapping[bytes, np.ndarray]) -> dict[bytes, int]:
+    """Stores those texts that `vectors` has and gives the row of each text, by key; texts without vectors are left out."""
     new = {key: body for body in bodies if (key := identity.text_key(body)) in vectors}
     db.executemany(
         "INSERT INTO texts (user, key, body, vectors) VALUES (?, ?, ?, ?) ON CONFLICT DO NOTHING",
@@ -202,6 +204,7 @@ def _save_entities(db: sqlite3.Connection, stretch: Stretch, names: Iterable[str
             shown = " ".join(name.split())
             inserted = db.execute("INSERT INTO entities (user, entity_id, name) VALUES (?, ?, ?)", (stretch.user, entity_id, shown))
             row = (inserted.lastrowid,)
+            rows.new_entities += 1
         rows.entities[name] = row[0]
 
 

@@ -13,6 +13,7 @@ from memorai_core.terms import COUNT, HASH
 NEVER = np.iinfo(np.int64).min
 """Stands for a missing timestamp."""
 NODE_ID = np.dtype("V16")
+PROBE = np.dtype("<f4")
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,6 +23,8 @@ class Version:
     user: int
     revision: int
     generation: int
+    dimension: int
+    """Of the user's vectors; 0 while there are none."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,8 +79,8 @@ class TextRows:
 
 def version(db: sqlite3.Connection, user_id: str) -> Version | None:
     """How far a user's memory has come, or None where the store holds nothing of them."""
-    row = db.execute("SELECT user, revision, generation FROM users WHERE user_id = ?", (user_id,)).fetchone()
-    return None if row is None else Version(*row)
+    row = db.execute("SELECT user, revision, generation, coalesce(length(probe), 0) FROM users WHERE user_id = ?", (user_id,)).fetchone()
+    return None if row is None else Version(row[0], row[1], row[2], row[3] // PROBE.itemsize)
 
 
 def turns_since(db: sqlite3.Connection, user: int, revision: int) -> TurnRows:
@@ -156,7 +159,8 @@ def texts_after(db: sqlite3.Connection, user: int, row: int, dimension: int) -> 
 
 def _claims(claims: Sequence[tuple[Any, ...]], sources: Sequence[tuple[Any, ...]]) -> ClaimRows:
     claim, turn = _columns(sources, 2)
-    return ClaimRows(*map(_integers, _columns(claims, 5)), _integers(claim), _integers(turn))
+    row, segment, subject, object_, text = map(_integers, _columns(claims, 5))
+    return ClaimRows(row, segment, subject, object_, text, _integers(claim), _integers(turn))
 
 
 def _columns(rows: Sequence[tuple[Any, ...]], count: int) -> list[tuple[Any, ...]]:

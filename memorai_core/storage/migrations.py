@@ -8,12 +8,12 @@ foreign key: checking it would need four more indexes, and `sweep` is the one pl
 
 MIGRATIONS: tuple[tuple[str, ...], ...] = (
     (
-        "CREATE TABLE meta (name TEXT PRIMARY KEY, value BLOB NOT NULL) WITHOUT ROWID",
         """CREATE TABLE users (
-            user INTEGER PRIMARY KEY,
+            user INTEGER PRIMARY KEY AUTOINCREMENT,
             user_id TEXT NOT NULL UNIQUE,
             revision INTEGER NOT NULL DEFAULT 0,
-            generation INTEGER NOT NULL DEFAULT 0
+            generation INTEGER NOT NULL DEFAULT 0,
+            probe BLOB
         )""",
         """CREATE TABLE sessions (
             session INTEGER PRIMARY KEY,

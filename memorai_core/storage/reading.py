@@ -114,3 +114,16 @@ def _in(db: sqlite3.Connection, sql: str, values: Iterable[object], order: str =
         part = wanted[start : start + 500]
         found += db.execute(f"{sql} ({','.join('?' * len(part))}) {order}", part).fetchall()
     return found
+
+
+def summaries(db: sqlite3.Connection, user: int, segment_ids: Sequence[str]) -> dict[str, str]:
+    """The summaries of segments by id."""
+    return dict(_in(db, f"SELECT segment_id, summary FROM segments WHERE user = {user:d} AND segment_id IN", segment_ids))
+
+
+def later_than(db: sqlite3.Connection, user: int, moment: int) -> tuple[set[str], set[str]]:
+    """The ids of a user's turns later than a moment (microseconds since 1970), and of the segments that hold one."""
+    sql = """SELECT t.turn_id, g.segment_id FROM turns t LEFT JOIN segments g ON g.segment = t.segment
+        WHERE t.user = ? AND t.timestamp > ?"""
+    rows = db.execute(sql, (user, moment)).fetchall()
+    return {row[0] for row in rows}, {row[1] for row in rows if row[1]}

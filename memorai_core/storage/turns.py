@@ -9,6 +9,7 @@ from typing import Any
 from memorai_core import identity
 from memorai_core.models import Message, Turn
 from memorai_core.storage.derived import invalidate
+from memorai_core.storage.users import bump, user_row
 from memorai_core.terms import term_counts
 
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
@@ -32,20 +33,6 @@ def microseconds(moment: datetime) -> int:
     """Microseconds since 1970 in UTC; a naive moment is taken as UTC."""
     aware = moment if moment.tzinfo else moment.replace(tzinfo=UTC)
     return (aware - EPOCH) // timedelta(microseconds=1)
-
-
-def user_row(db: sqlite3.Connection, user_id: str) -> int | None:
-    """The row number of a user, or None where the store holds nothing of them."""
-    row = db.execute("SELECT user FROM users WHERE user_id = ?", (user_id,)).fetchone()
-    return None if row is None else int(row[0])
-
-
-def bump(db: sqlite3.Connection, user: int, *, reload: bool = False) -> int:
-    """Counts a write: gives the user's new revision; `reload` says that readers cannot catch up and must load anew."""
-    row = db.execute(
-        "UPDATE users SET revision = revision + 1, generation = generation + ? WHERE user = ? RETURNING revision", (reload, user)
-    ).fetchone()
-    return int(row[0])
 
 
 @dataclass(frozen=True, slots=True)

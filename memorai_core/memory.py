@@ -1,0 +1,252 @@
+"""Memory: where store, embedder, analyzer and ranking are joined. The one class that users meet."""
+
+import asyncio
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from datetime import datetime
+from pathlib import Path
+from time import perf_counter
+from types import TracebackType
+from typing import Self
+
+import networkx as nx
+import numpy as np
+
+from memorai_core.embedding import default_embedder
+from memorai_core.errors import ConfigurationError, UnknownUserError
+from memorai_core.evidence import allowed_turns, evidence_of
+from memorai_core.flow import run
+from memorai_core.forgetter import Forgetter
+from memorai_core.graph import memory_graph
+from memorai_core.indexer import Indexer, Progress, Tally
+from memorai_core.indexing.extractive import ExtractiveAnalyzer
+from memorai_core.models import Audit, Evidence, Explanation, ForgetReport, IndexReport, Message, Turn, UserStats, clean_text
+from memorai_core.protocols import ChatModel, Embedder, SessionAnalyzer
+from memorai_core.retrieval import rank
+from memorai_core.retrieval.cache import SnapshotCache
+from memorai_core.retrieval.explain import explain
+from memorai_core.settings import Settings
+from memorai_core.storage import reading
+from memorai_core.storage.audits import audit
+from memorai_core.storage.database import Database
+from memorai_core.storage.forgetting import empty_derived
+from memorai_core.storage.loading import version
+from memorai_core.storage.turns import append
+from memorai_core.storage.users import user_row
+from memorai_core.vectors import Vectors, unit_vector
+
+
+class Memory:
+    """A store of conversations, each user's apart, from which evidence for a question is retrieved.
+
+    Safe to use from several threads, and on one file from several processes. Made by `Memory.open`.
+    """
+
+    def __init__(
+        self, database: Database, embedder: Embedder, analyzer: SessionAnalyzer, chat_model: ChatModel | None, settings: Settings
+    ) -> None:
+        self.settings = settings
+        self._database = database
+        self._chat_model = chat_model
+        self._vectors = Vectors(database, embedder)
+        self._indexer = Indexer(database, self._vectors, analyzer, sentence_layer=settings.sentence_layer)
+        self._forgetter = Forgetter(database, self._vectors)
+        self._snapshots = SnapshotCache()
+
+    @classmethod
+    def open(
+        cls,
+        path: str | Path,
+        *,
+        chat_model: ChatModel | None = None,
+        embedder: Embedder | None = None,
+        analyzer: SessionAnalyzer | None = None,
+        settings: Settings | None = None,
+    ) -> Self:
+        """Opens a database file, or makes it; ":memory:" gives one that goes with `close`.
+
+        Without a chat model nothing ever asks for one but `answer`; without an embedder the bundled one is loaded on first use.
+        Raises StoreError where the file is no memorai database or cannot be used, SchemaVersionError where a newer memorai wrote it.
+        """
+        settings = settings or Settings()
+        analyzer = analyzer or ExtractiveAnalyzer(segmentation=settings.segmentation, gate=settings.gate)
+        return cls(Database(path), embedder or default_embedder(), analyzer, chat_model, settings)
+
+    def append(self, messages: Iterable[Message], *, user_id: str, session_id: str) -> list[Turn]:
+        """Stores messages at the end of a session, all or none; they are durable when it returns, and no model is called.
+
+        A message whose id the session knows changes nothing where it is the same, and is an edit in place where it is not.
+        """
+        _scope("user_id", user_id)
+        _scope("session_id", session_id)
+        given = list(messages)
+        for message in given:
+            if not isinstance(message, Message):
+                raise ConfigurationError(
+                    f"append takes Message objects, not {type(message).__name__}; make one with Message(role=..., text=...)"
+                )
+        with self._database.write() as db:
+            return append(db, given, user_id, session_id)
+
+    def index(self, *, user_id: str, rebuild: bool = False, progress: Progress | None = None) -> IndexReport:
+        """Turns what was appended into graph (§3.1-3.2), one transaction a stretch of a session; `rebuild` starts from the turns.
+
+        Stopped anywhere, it goes on there when called again. An error of a chat model's transport passes through.
+        """
+        sessions, total = self._pending(user_id, rebuild)
+        start, embedding, tally, done = perf_counter(), self._vectors.seconds, Tally(), 0
+        for session in sessions:
+            for job in self._indexer.jobs(user_id, session):
+                done += self._indexer.save(job, run(self._indexer.flow(job), self._chat_model), tally)
+                if progress:
+                    progress(min(done, total), total)
+        return tally.report(perf_counter() - start, self._vectors.seconds - embedding)
+
+    def retrieve(
+        self,
+        query: str,
+        *,
+        user_id: str,
+        k: int = 10,
+        session_id: str | None = None,
+        as_of: datetime | None = None,
+        query_vector: Sequence[float] | np.ndarray | None = None,
+    ) -> Evidence:
+        """The k turns that bear most on a query, with the triplets that cite them (§3.3).
+
+        `session_id` keeps to one session, `as_of` to turns not later than it (undated ones stay); `query_vector` spares the
+        embedder. Turns that are not indexed yet are found by their words. Raises UnknownUserError.
+        """
+        _scope("user_id", user_id)
+        if not isinstance(k, int) or k < 1:
+            raise ConfigurationError(f"k must be a whole number from 1 up, not {k!r}")
+        start = perf_counter()
+        query = str(clean_text(query))
+        with self._database.read() as db:
+            current = version(db, user_id)
+            if current is None:
+                raise UnknownUserError(f"nothing is stored of user {user_id!r}; append messages first, or check the id")
+            vector = self._query_vector(user_id, query, query_vector, current.dimension)
+            embedded = perf_counter()
+            snapshot = self._snapshots.get(db, current)
+            allowed = allowed_turns(db, snapshot, user_id, session_id, as_of)
+            ranking = rank(snapshot, query, vector, k, self.settings, allowed=allowed)
+            found = evidence_of(db, snapshot, ranking, query, user_id, as_of)
+        end = perf_counter()
+        timings = {"embed": (embedded - start) * 1e3, "rank": (end - embedded) * 1e3, "total": (end - start) * 1e3}
+        return replace(found, timings_ms=timings)
+
+    def explain(self, evidence: Evidence, turn_id: str) -> Explanation:
+        """Where a turn's score comes from: seed share and in-flows, which sum to the score. Raises UnknownTurnError."""
+        explanation = explain(evidence.trace, turn_id, query=evidence.query)
+        wanted = [part.node_id for part in explanation.contributions if part.kind == "entity"]
+        with self._database.read() as db:
+            names = reading.names(db, user_row(db, evidence.user_id) or 0, wanted)
+        labelled = (replace(part, label=names.get(part.node_id, part.label)) for part in explanation.contributions)
+        return replace(explanation, contributions=tuple(labelled))
+
+    def graph(self, *, user_id: str) -> "nx.MultiDiGraph[str]":
+        """A user's whole memory as a graph, all provenance as attributes (§3.2). Raises UnknownUserError."""
+        with self._database.read() as db:
+            return memory_graph(db, _known(user_id, user_row(db, user_id)))
+
+    def forget(self, *, user_id: str, turn_id: str | None = None, session_id: str | None = None, everything: bool = False) -> ForgetReport:
+        """Deletes a turn, a session or all of a user's memory, with everything derived that cites it, for good.
+
+        Exactly one of the three is given. Raises UnknownUserError, UnknownTurnError, UnknownSessionError.
+        """
+        _scope("user_id", user_id)
+        if sum((turn_id is not None, session_id is not None, everything)) != 1:
+            raise ConfigurationError("forget takes exactly one of turn_id=, session_id= and everything=True")
+        with self._database.read() as db:
+            user = _known(user_id, user_row(db, user_id))
+        report = self._forgetter.forget(user, user_id, turn_id, session_id)
+        self._snapshots.drop(user)
+        return report
+
+    def show(self, id_prefix: str, *, user_id: str | None = None) -> Audit:
+        """One turn, segment, entity or triplet by its id or the start of it, with its provenance. Raises UnknownIdError."""
+        with self._database.read() as db:
+            return audit(db, id_prefix, user_id)
+
+    def stats(self, user_id: str | None = None) -> list[UserStats]:
+        """Counts for one user, or for all. Raises UnknownUserError for one that is not there."""
+        with self._database.read() as db:
+            found = reading.stats(db, user_id)
+        if user_id is not None and not found:
+            raise UnknownUserError(f"nothing is stored of user {user_id!r}")
+        return found
+
+    def users(self) -> list[str]:
+        """The ids of all users in the store, sorted."""
+        with self._database.read() as db:
+            return reading.column(db, "SELECT user_id FROM users ORDER BY user_id")
+
+    def close(self) -> None:
+        """Closes the store; a second call does nothing."""
+        self._database.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        self.close()
+
+    async def aappend(self, messages: Iterable[Message], *, user_id: str, session_id: str) -> list[Turn]:
+        """`append`, in a thread."""
+        return await asyncio.to_thread(self.append, messages, user_id=user_id, session_id=session_id)
+
+    async def aindex(self, *, user_id: str, rebuild: bool = False, progress: Progress | None = None) -> IndexReport:
+        """`index`, in a thread."""
+        return await asyncio.to_thread(self.index, user_id=user_id, rebuild=rebuild, progress=progress)
+
+    async def aretrieve(
+        self,
+        query: str,
+        *,
+        user_id: str,
+        k: int = 10,
+        session_id: str | None = None,
+        as_of: datetime | None = None,
+        query_vector: Sequence[float] | np.ndarray | None = None,
+    ) -> Evidence:
+        """`retrieve`, in a thread."""
+        return await asyncio.to_thread(
+            self.retrieve, query, user_id=user_id, k=k, session_id=session_id, as_of=as_of, query_vector=query_vector
+        )
+
+    async def aforget(
+        self, *, user_id: str, turn_id: str | None = None, session_id: str | None = None, everything: bool = False
+    ) -> ForgetReport:
+        """`forget`, in a thread."""
+        return await asyncio.to_thread(self.forget, user_id=user_id, turn_id=turn_id, session_id=session_id, everything=everything)
+
+    def _pending(self, user_id: str, rebuild: bool) -> tuple[list[int], int]:
+        _scope("user_id", user_id)
+        with self._database.read() as db:
+            user = _known(user_id, user_row(db, user_id))
+        if rebuild:
+            with self._database.write() as db:
+                empty_derived(db, user)
+            self._vectors.forget_check(user_id)
+        return self._indexer.pending(user_id)
+
+    def _query_vector(self, user_id: str, query: str, given: Sequence[float] | np.ndarray | None, dimension: int) -> np.ndarray:
+        if given is not None:
+            return unit_vector(given, dimension)
+        if dimension == 0 or not query.strip():
+            return np.zeros(dimension, np.float32)
+        return self._vectors.of_query(user_id, query)
+
+
+def _scope(name: str, value: str) -> None:
+    if not isinstance(value, str) or not value.strip():
+        raise ConfigurationError(f"{name} must be a string that is not blank, not {value!r}: there is no default")
+    if "\0" in value or any("\ud800" <= character <= "\udfff" for character in value):
+        raise ConfigurationError(f"{name} must be Unicode text without NUL and lone surrogates, not {value!r}")
+
+
+def _known(user_id: str, user: int | None) -> int:
+    if user is None:
+        raise UnknownUserError(f"nothing is stored of user {user_id!r}; append messages first, or check the id")
+    return user

@@ -1,0 +1,119 @@
+"""Which texts of a user need embedding, and whether the embedder is the one that the user's memory was built with."""
+
+from collections.abc import Iterable, Sequence
+from threading import Lock
+from time import perf_counter
+
+import numpy as np
+
+from memorai_core import identity
+from memorai_core.embedding import embed_query, embed_texts
+from memorai_core.errors import ConfigurationError, EmbedderMismatchError
+from memorai_core.protocols import Embedder
+from memorai_core.storage.database import Database
+from memorai_core.storage.derived import stored_texts, stored_vectors
+from memorai_core.storage.loading import PROBE
+
+PROBE_TEXT = "The quick brown fox jumps over the lazy dog."
+SAME = 0.98
+"""Cosine of two runs' probe vectors above which they come from one embedder; machines differ in the last digits."""
+
+
+def unit_vector(given: Sequence[float] | np.ndarray, dimension: int) -> np.ndarray:
+    """A vector given from outside, float32, of length 1; `dimension` is that of the memory it is for, 0 while it has none."""
+    vector = np.asarray(given, np.float32)
+    if vector.ndim != 1 or not np.isfinite(vector).all():
+        raise ConfigurationError(f"query_vector must be one row of finite numbers, not of shape {vector.shape}")
+    if dimension == 0:
+        return np.zeros(0, np.float32)
+    if len(vector) != dimension:
+        raise EmbedderMismatchError(
+            f"query_vector has {len(vector)} numbers, this memory's vectors have {dimension}: embed the query with its own embedder"
+        )
+    unit: np.ndarray = vector / (float(np.linalg.norm(vector)) or 1.0)
+    return unit
+
+
+class Vectors:
+    """Embeds what a store does not hold yet, each text once."""
+
+    def __init__(self, database: Database, embedder: Embedder) -> None:
+        self._database = database
+        self._embedder = embedder
+        self._lock = Lock()
+        self._probe: np.ndarray | None = None
+        self._checked: set[str] = set()
+        self.seconds = 0.0
+        """Time spent in the embedder so far."""
+
+    def of_query(self, user_id: str, query: str) -> np.ndarray:
+        """The query's vector, (dimension,) of length 1; raises EmbedderMismatchError for another embedder's memory."""
+        self.check(user_id)
+        return embed_query(self._embedder, query)
+
+    def missing(self, user: int, user_id: str, bodies: Iterable[str]) -> dict[bytes, np.ndarray]:
+        """The (windows, dimension) vectors, by text key, of those texts that the user's memory does not hold yet."""
+        self.check(user_id)
+        by_key = {identity.text_key(body): body for body in bodies if body}
+        with self._database.read() as db:
+            known = stored_texts(db, user, by_key.values())
+        new = {key: body for key, body in by_key.items() if key not in known}
+        if not new:
+            return {}
+        start = perf_counter()
+        rows = embed_texts(self._embedder, list(new.values()))
+        with self._lock:
+            self.seconds += perf_counter() - start
+        return dict(zip(new, rows, strict=True))
+
+    def of_texts(self, user: int, bodies: list[str], fresh: dict[bytes, np.ndarray]) -> np.ndarray:
+        """One vector a text, (texts, dimension), rows of length 1, or 0 for an empty one: the mean of its windows.
+
+        Each non-empty text is stored or among the `fresh` ones.
+        """
+        keys = [identity.text_key(body) if body else b"" for body in bodies]
+        with self._database.read() as db:
+            rows = stored_texts(db, user, [body for body in bodies if body and identity.text_key(body) not in fresh])
+            stored = stored_vectors(db, list(rows.values()), self.dimension)
+        result = np.zeros((len(bodies), self.dimension), np.float32)
+        for number, key in enumerate(keys):
+            if key:
+                windows = fresh[key] if key in fresh else stored[rows[key]]
+                mean = windows.mean(axis=0)
+                result[number] = mean / (float(np.linalg.norm(mean)) or 1.0)
+        return result
+
+    @property
+    def probe(self) -> np.ndarray:
+        """The vector of a fixed sentence, by which an embedder is known; made on first use."""
+        with self._lock:
+            if self._probe is None:
+                self._probe = embed_query(self._embedder, PROBE_TEXT)
+            return self._probe
+
+    @property
+    def dimension(self) -> int:
+        """Numbers in a vector."""
+        return len(self.probe)
+
+    def check(self, user_id: str) -> None:
+        """Raises EmbedderMismatchError where the user's memory was built with another embedder."""
+        if user_id in self._checked:
+            return
+        with self._database.read() as db:
+            row = db.execute("SELECT probe FROM users WHERE user_id = ?", (user_id,)).fetchone()
+        if row is None or row[0] is None:
+            return
+        stored = np.frombuffer(row[0], PROBE)
+        name = type(self._embedder).__name__
+        if len(stored) != self.dimension or float(stored @ self.probe) < SAME:
+            raise EmbedderMismatchError(
+                f"the memory of user {user_id!r} in {str(self._database.path)!r} holds vectors of dimension {len(stored)} from another "
+                f"embedder than the {name} (dimension {self.dimension}) in use; open it with that one, or build it anew with this one: "
+                f"memory.index(user_id={user_id!r}, rebuild=True)"
+            )
+        self._checked.add(user_id)
+
+    def forget_check(self, user_id: str) -> None:
+        """To be called when a user's memory is emptied: what it was built with does not bind any more."""
+        self._checked.discard(user_id)
