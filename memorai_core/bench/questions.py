@@ -36,6 +36,8 @@ class Question:
     asked_at: datetime | None
     evidence: tuple[str, ...]
     """Ids of the messages that answer it; empty where the question is excluded from recall."""
+    answer_sessions: tuple[str, ...] = ()
+    """LongMemEval: the sessions that the data set lists as holding the answer, whether or not it marks a message in them."""
 
 
 class _LocomoQuestion(BaseModel):
@@ -60,6 +62,7 @@ class _Instance(BaseModel):
     question: str
     answer: str | int | float | None = None
     question_date: str | None = None
+    answer_session_ids: list[Id] = Field(default_factory=list)
     haystack_session_ids: list[Id]
     haystack_sessions: list[list[_HaystackMessage]]
 
@@ -90,9 +93,12 @@ def longmemeval_questions(record: Record, conversation: Conversation) -> tuple[Q
     """
     instance = record.parse(_Instance)
     abstain = instance.question_id.endswith("_abs")
-    sessions = zip(numbered(instance.haystack_session_ids), instance.haystack_sessions, strict=True)
+    names = numbered(instance.haystack_session_ids)
+    sessions = zip(names, instance.haystack_sessions, strict=True)
     marked = [f"{name}:{place}" for name, messages in sessions for place, message in enumerate(messages) if message.has_answer]
+    listed = [name for name, own in zip(names, instance.haystack_session_ids, strict=True) if own in instance.answer_session_ids]
     known = message_ids(conversation)
+    held = {session.session_id for session in conversation.sessions}
     question = Question(
         question_id=instance.question_id,
         text=instance.question,
@@ -102,6 +108,7 @@ def longmemeval_questions(record: Record, conversation: Conversation) -> tuple[Q
         abstain=abstain,
         asked_at=parse_date(instance.question_date, DATE_LAYOUT) if instance.question_date else None,
         evidence=() if abstain else tuple(name for name in marked if name in known),
+        answer_sessions=() if abstain else tuple(name for name in listed if name in held),
     )
     return (question,)
 

@@ -26,6 +26,8 @@ class Layout:
     messages: tuple[Message, ...]
     positions: dict[str, int]
     """Message id -> place in `messages`."""
+    sessions: dict[str, int]
+    """Session id -> its number."""
     of: dict[Unit, Positions]
     """For each message, its utterance, pair and session, numbered from 0 over the conversation."""
 
@@ -66,4 +68,4 @@ def lay_out(conversation: Conversation) -> Layout:
         "pair": np.array(pairs, dtype=np.int64),
         "session": np.array(sessions, dtype=np.int64),
     }
-    return Layout(messages, positions, of)
+    return Layout(messages, positions, {session.session_id: number for number, session in enumerate(conversation.sessions)}, of)
