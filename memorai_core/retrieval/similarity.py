@@ -67,7 +67,7 @@ def seed_of_turns(found: Similarities, *, sharpness: float, lexical: float) -> n
 def _of_texts(snapshot: Snapshot, query_vector: np.ndarray) -> np.ndarray:
     """max(0, cos) of each text, the best window's, and a 0 at the end for text number -1."""
     texts = snapshot.texts
-    cosine = texts.vectors @ query_vector.astype(np.float32)
+    cosine = np.vecdot(texts.vectors, query_vector.astype(np.float32))  # row by row: BLAS threads stall on a busy machine
     if len(cosine) != len(texts.row):
         cosine = np.maximum.reduceat(cosine, texts.start[:-1])
     clipped: np.ndarray = np.append(np.maximum(cosine, np.float32(0)), np.float32(0))
