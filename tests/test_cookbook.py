@@ -1,4 +1,5 @@
 import json
+import runpy
 from pathlib import Path
 
 import pytest
@@ -28,3 +29,15 @@ def test_each_demo_question_rests_on_turns_that_exist(question):
     assert question["answer"]
     assert question["turns"]
     assert set(question["turns"]) <= ids
+
+
+def test_the_quickstart_runs(capsys, tmp_path):
+    path = DATA.parent / "quickstart.py"
+    quickstart = runpy.run_path(str(path))
+    quickstart["main"](tmp_path / "memory.db")
+    printed = capsys.readouterr().out
+    for question in json.loads((DATA / "two_friends.questions.json").read_text(encoding="utf-8")):
+        assert question["question"] in printed
+    assert "Saudades de Maio" in printed
+    assert " - speaks_of - " in printed
+    assert "[1]" in printed
