@@ -168,6 +168,8 @@ class TripletDraft:
     source_turns: tuple[str, ...]
     origin: Origin = "extractive"
     made_by: str = "extractive"
+    object_key: str | None = None
+    """What the object is known by, where that is not its name: a key phrase by its stems."""
 
 
 @dataclass(frozen=True, slots=True)

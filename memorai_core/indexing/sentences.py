@@ -5,7 +5,7 @@ applied after any analyzer, since it adds to what a model extracts, and it works
 """
 
 from collections.abc import Iterable, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import regex
 
@@ -18,6 +18,7 @@ RELATION = "speaks_of"
 SENTENCES_A_TURN = 64
 """A longer turn's further sentences are found through its text and its words alone."""
 PHRASES_A_SENTENCE = 16
+WORDS_A_PHRASE = 3
 SHORTEST = 3
 """A sentence of fewer words goes with its neighbour: "Wow!" says nothing alone."""
 LONGEST = 1000
@@ -25,11 +26,10 @@ LONGEST = 1000
 
 _END = regex.compile(r"[.!?…]+[\"'”’)\]]*(?=\s)|[。！？｡؟۔।॥]+[\"'”’)\]」』]*|\n+")
 _WORD = regex.compile(r"\w+")
+_UNSPACED_CHARACTER = regex.compile(r"[\p{Han}\p{Hiragana}\p{Katakana}\p{Hangul}\p{Thai}]")
 _MARKUP = " \t\r\n*-#•"
 _DOTTED = "mr mrs ms dr prof st vs etc e.g i.e no jr sr inc ltd approx dept fig a.m p.m"
 _ABBREVIATIONS = frozenset(_DOTTED.split())
-    ]
-)
 _UNSPACED = r"\p{Han}\p{Hiragana}\p{Katakana}\p{Hangul}"
 _PHRASE_TOKEN = regex.compile(  # Hiragana is left out: it mostly writes particles and endings, so phrases break at it
     rf"""\p{{Han}}+ | [\p{{Katakana}}ー]+ | \p{{Hangul}}+
@@ -44,7 +44,7 @@ def sentences(text: str) -> list[str]:
     waiting = ""
     for sentence in _cut(text):
         waiting = f"{waiting} {sentence}" if waiting else sentence
-        if len(waiting) >= 12 or len(_WORD.findall(waiting)) >= SHORTEST:
+        if len(waiting) >= 12 or len(_WORD.findall(waiting)) + len(_UNSPACED_CHARACTER.findall(waiting)) // 2 >= SHORTEST:
             found.append(waiting)
             waiting = ""
     if waiting and found:
@@ -54,23 +54,39 @@ def sentences(text: str) -> list[str]:
     return found
 
 
-def key_phrases(sentence: str) -> list[str]:
-    """The runs of content words of a sentence, at most the last three words of a run, stemmed, each once, in order."""
-    phrases: dict[str, None] = {}
-    run: list[str] = []
+@dataclass(frozen=True, slots=True)
+class KeyPhrase:
+    """A run of content words: as written, and the key by which it is the same phrase elsewhere."""
+
+    text: str
+    key: str
+
+
+def key_phrases(sentence: str) -> list[KeyPhrase]:
+    """The runs of content words of a sentence, of a long run the last three words, each once, in order.
+
+    A key is case-folded, and stemmed but for words that begin with a capital: names are not to run together.
+    """
+    found: dict[str, KeyPhrase] = {}
+    run: list[tuple[str, str]] = []
+
+    def close() -> None:
+        if run:
+            phrase = KeyPhrase(" ".join(text for text, _ in run[-WORDS_A_PHRASE:]), " ".join(key for _, key in run[-WORDS_A_PHRASE:]))
+            found.setdefault(phrase.key, phrase)
+            run.clear()
+
     end = 0
     for token in _PHRASE_TOKEN.finditer(sentence):
-        word = token.group().casefold().replace("’", "'").removesuffix("'s")
-        apart = sentence[end : token.start()].strip() != ""
+        word = token.group().replace("’", "'").removesuffix("'s")
+        folded = word.casefold()
+        if folded in STOPWORDS or sentence[end : token.start()].strip():
+            close()
         end = token.end()
-        if run and (apart or word in STOPWORDS):
-            phrases[" ".join(run[-3:])] = None
-            run = []
-        if word not in STOPWORDS and (len(word) > 1 or not word.isascii()):
-            run.append(stem(word))
-    if run:
-        phrases[" ".join(run[-3:])] = None
-    return list(phrases)[:PHRASES_A_SENTENCE]
+        if folded not in STOPWORDS and (len(word) > 1 or not word.isascii()):
+            run.append((word, folded if word[0].isupper() else stem(folded)))
+    close()
+    return list(found.values())[:PHRASES_A_SENTENCE]
 
 
 def with_sentences(segment: SegmentMemory, turns: Sequence[Turn]) -> SegmentMemory:
@@ -84,8 +100,8 @@ def _drafts(turn: Turn) -> Iterable[TripletDraft]:
     for sentence in sentences(turn.text)[:SENTENCES_A_TURN]:
         description = f"{turn.speaker}: {sentence}"
         for phrase in key_phrases(sentence):
-            if phrase != speaker:
-                yield TripletDraft(turn.speaker, RELATION, phrase, description, (turn.turn_id,))
+            if phrase.key != speaker:
+                yield TripletDraft(turn.speaker, RELATION, phrase.text, description, (turn.turn_id,), object_key=phrase.key)
 
 
 def _cut(text: str) -> Iterable[str]:

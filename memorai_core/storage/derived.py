@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from memorai_core import identity
-from memorai_core.models import ForgetReport, SegmentMemory, SessionMemory
+from memorai_core.models import ForgetReport, SegmentMemory, SessionMemory, TripletDraft
 from memorai_core.storage.users import bump
 
 STORED = np.dtype("<f2")
@@ -189,23 +189,28 @@ def _save_segment(
             for turn_id in memory.turn_ids
         ],
     )
-    names = [e.name for e in memory.entities] + [name for t in memory.triplets for name in (t.subject, t.object)]
-    _save_entities(db, stretch, names, rows)
+    names = {e.name: e.name for e in memory.entities} | {t.subject: t.subject for t in memory.triplets}
+    _save_entities(db, stretch, names | {_object_key(t): t.object for t in memory.triplets}, rows)
     _save_claims(db, stretch, memory, segment, segment_id, rows)
 
 
-def _save_entities(db: sqlite3.Connection, stretch: Stretch, names: Iterable[str], rows: _Rows) -> None:
-    for name in names:
-        entity_id = identity.entity_id(stretch.user_id, name)
-        if name in rows.entities:
+def _object_key(triplet: TripletDraft) -> str:
+    return triplet.object_key or triplet.object
+
+
+def _save_entities(db: sqlite3.Connection, stretch: Stretch, names: Mapping[str, str], rows: _Rows) -> None:
+    """Finds or makes the entity of each key; one that is made takes the name given with it."""
+    for key, name in names.items():
+        if key in rows.entities:
             continue
+        entity_id = identity.entity_id(stretch.user_id, key)
         row = db.execute("SELECT entity FROM entities WHERE user = ? AND entity_id = ?", (stretch.user, entity_id)).fetchone()
         if row is None:
             shown = " ".join(name.split())
             inserted = db.execute("INSERT INTO entities (user, entity_id, name) VALUES (?, ?, ?)", (stretch.user, entity_id, shown))
             row = (inserted.lastrowid,)
             rows.new_entities += 1
-        rows.entities[name] = row[0]
+        rows.entities[key] = row[0]
 
 
 def _save_claims(db: sqlite3.Connection, stretch: Stretch, memory: SegmentMemory, segment: int, segment_id: str, rows: _Rows) -> None:
@@ -224,7 +229,7 @@ def _save_claims(db: sqlite3.Connection, stretch: Stretch, memory: SegmentMemory
             """INSERT INTO triplets (user, segment, triplet_id, subject, relation, object, text, origin, made_by)
             VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING RETURNING triplet""",
             (
-                stretch.user, segment, triplet_id, rows.entities[t.subject], t.relation, rows.entities[t.object],
+                stretch.user, segment, triplet_id, rows.entities[t.subject], t.relation, rows.entities[_object_key(t)],
                 rows.texts[identity.text_key(t.description)], t.origin, t.made_by,
             ),
         ).fetchone()  # fmt: skip
