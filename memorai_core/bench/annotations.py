@@ -15,7 +15,7 @@ from memorai_core.flow import Flow
 from memorai_core.formats.records import Record
 from memorai_core.identity import canonical_name
 from memorai_core.indexing.extractive import ExtractiveAnalyzer
-from memorai_core.indexing.sentences import key_phrases, sentences
+from memorai_core.indexing.sentences import KeyPhrase, key_phrases, sentences
 from memorai_core.models import SegmentMemory, SessionMemory, SessionTail, TripletDraft, Turn
 from memorai_core.protocols import SessionAnalyzer
 from memorai_core.terms import terms
@@ -120,17 +120,22 @@ def _annotated(segment: SegmentMemory, turns: Sequence[Turn], statements: Sequen
 
 def _triplets(statement: Statement, source_turns: tuple[str, ...], speakers: Sequence[str]) -> list[TripletDraft]:
     """From the speaker to every other speaker that is named and every key phrase, in which no speaker's name stands."""
-    objects: list[str] = []
+    objects: list[KeyPhrase] = []
     text = statement.text
     for name in dict.fromkeys([statement.speaker, *speakers]):
         text, named = re.subn(rf"\b{re.escape(name)}\b", ",", text)
         if named and canonical_name(name) != canonical_name(statement.speaker):
-            objects.append(name)
+            objects.append(KeyPhrase(name, canonical_name(name)))
     objects += key_phrases(text)
+    if not objects:
+        objects.append(KeyPhrase(statement.text, canonical_name(statement.text)))
     return [
-        TripletDraft(statement.speaker, RELATION, name, statement.text, source_turns, origin="annotation", made_by=MADE_BY)
-        for name in objects or [statement.text]
-    ]
+        TripletDraft(
+            statement.speaker, RELATION, phrase.text, statement.text, source_turns,
+            origin="annotation", made_by=MADE_BY, object_key=phrase.key,
+        )
+        for phrase in objects
+    ]  # fmt: skip
 
 
 def _shared_out(summary: Sequence[str], segments: Sequence[Sequence[Turn]]) -> list[str]:

@@ -6,15 +6,12 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
-from typing import Literal, get_args
 
+from memorai_core.bench.names import DatasetName
 from memorai_core.bench.questions import Question, locomo_questions, longmemeval_questions
 from memorai_core.errors import ConfigurationError
 from memorai_core.formats import Conversation, locomo, longmemeval
 from memorai_core.formats.records import Record, read_records
-
-DatasetName = Literal["locomo", "longmemeval"]
-DATASETS: tuple[DatasetName, ...] = get_args(DatasetName)
 
 
 @dataclass(frozen=True, slots=True)

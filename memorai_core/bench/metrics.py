@@ -13,6 +13,8 @@ Metric = Literal["frac", "all", "any", "ndcg"]
 
 KS: tuple[int, ...] = (3, 5, 10)
 METRICS: tuple[Metric, ...] = ("frac", "all", "any", "ndcg")
+LEVEL, RESAMPLES, SEED = 0.95, 2000, 0
+"""Of the bootstrap intervals."""
 DEPTH = max(KS)
 """No metric looks further down a ranking than this."""
 
@@ -47,7 +49,7 @@ def scores(hit_rows: Booleans, gold_counts: NDArray[np.int64]) -> Floats:
     return 100.0 * np.stack([found / wanted, found == wanted, found > 0, gained / ideal], axis=1)
 
 
-def intervals(values: Floats, *, seed: int = 0, resamples: int = 2000, level: float = 0.95) -> Floats:
+def intervals(values: Floats, *, seed: int = SEED, resamples: int = RESAMPLES, level: float = LEVEL) -> Floats:
     """The percentile bootstrap interval of each column's mean, shape (2, ...): low and high, over resampled rows.
 
     Two calls with the same seed and number of rows resample the same rows, so the interval of a difference is paired

@@ -1,9 +1,8 @@
 """Systems by name, and what all of one run share."""
 
 import json
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
-from typing import Literal, get_args
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 
 from memorai_core.bench.annotations import annotations_for
 from memorai_core.bench.baselines import groups
@@ -13,23 +12,21 @@ from memorai_core.bench.baselines.ppr import PersonalizedPageRank
 from memorai_core.bench.baselines.trees import MemTree, Raptor
 from memorai_core.bench.datasets import Case
 from memorai_core.bench.embedding_cache import CachedEmbedder
-from memorai_core.bench.memory_system import MemorySystem
+from memorai_core.bench.memory_system import MemoryFiles, MemorySystem
+from memorai_core.bench.names import AnalyzerName
 from memorai_core.bench.runner import Entrant
 from memorai_core.bench.systems import System
 from memorai_core.bench.units import UNITS, Unit
 from memorai_core.errors import ConfigurationError
 from memorai_core.indexing.extractive import ExtractiveAnalyzer
+from memorai_core.indexing.prompted import PromptedAnalyzer
 from memorai_core.protocols import ChatModel, SessionAnalyzer
 from memorai_core.settings import Settings
-
-AnalyzerName = Literal["extractive", "annotations", "prompted"]
-ANALYZERS: tuple[AnalyzerName, ...] = get_args(AnalyzerName)
 
 SYSTEMS = (
     "memorai", "paper", "full-history", "bm25", "dense", "bm25+dense", "segments", "summaries", "ppr", "raptor", "memtree",
 )  # fmt: skip
 """Those that `--systems` may name; a flat one also as in bm25@session, which ranks all units by sessions' scores."""
-DEFAULT_SYSTEMS = ("memorai", "paper", "bm25", "dense", "bm25+dense")
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,23 +43,42 @@ class Workshop:
         if self.analyzer == "annotations":
             return annotations_for(case, ExtractiveAnalyzer(segmentation=settings.segmentation, gate=settings.gate))
         if self.analyzer == "prompted":
-            raise ConfigurationError("prompted")
+            return PromptedAnalyzer(prompting=settings.prompting, segmentation=settings.segmentation, gate=settings.gate)
         return ExtractiveAnalyzer(segmentation=settings.segmentation, gate=settings.gate)
 
 
-def entrant(name: str, workshop: Workshop, settings: Settings | None = None) -> Entrant:
-    """The system of this name, `settings` in place of memorai's own; raises ConfigurationError for a name that is none."""
-    system = _build(name, workshop, settings)
-    parts = {"analyzer": workshop.analyzer, "model": workshop.model_name}
-    if isinstance(system, MemorySystem):
-        return Entrant(name, system, json.dumps({**parts, "settings": system.settings.model_dump()}, sort_keys=True))
-    return Entrant(name, system, "" if isinstance(system, Flat | FullHistory) else json.dumps(parts, sort_keys=True))
+def entrant(name: str, workshop: Workshop) -> Entrant:
+    """The system of this name; raises ConfigurationError for a name that is none."""
+    if name in ("memorai", "paper"):
+        files = MemoryFiles(workshop.analyzer_for, workshop.embedder, workshop.chat_model)
+        return memory_entrant(name, Settings.paper() if name == "paper" else Settings(), workshop, files)
+    system = _build(name, workshop)
+    return Entrant(name, system, "" if isinstance(system, Flat | FullHistory) else _identity(workshop))
 
 
-def _build(name: str, workshop: Workshop, settings: Settings | None) -> System:
-    if settings is not None or name in ("memorai", "paper"):
-        chosen = settings or (Settings.paper() if name == "paper" else Settings())
-        return MemorySystem(name, chosen, workshop.analyzer_for, workshop.embedder, workshop.chat_model)
+def entrants_of(names: Sequence[str], workshops: Sequence[Workshop]) -> list[Entrant]:
+    """The named systems; with several chat models each system that depends on them once a model, as in memorai[qwen3]."""
+    found: dict[str, Entrant] = {}
+    for workshop in workshops:
+        for name in names:
+            one = entrant(name, workshop)
+            if len(workshops) > 1 and one.identity:
+                one = replace(one, name=f"{name}[{workshop.model_name}]")
+            found.setdefault(one.name, one)
+    return list(found.values())
+
+
+def memory_entrant(name: str, settings: Settings, workshop: Workshop, files: MemoryFiles, *, shared: bool = False) -> Entrant:
+    """memorai under any settings, as a system."""
+    return Entrant(name, MemorySystem(name, settings, files, shared=shared), _identity(workshop, settings))
+
+
+def _identity(workshop: Workshop, settings: Settings | None = None) -> str:
+    parts = {"analyzer": workshop.analyzer, "model": workshop.model_name, "settings": settings.model_dump() if settings else None}
+    return json.dumps(parts, sort_keys=True)
+
+
+def _build(name: str, workshop: Workshop) -> System:
     if name == "full-history":
         return FullHistory()
     kind, _, over = name.partition("@")

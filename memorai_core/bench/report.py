@@ -7,16 +7,16 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from memorai_core.bench.datasets import Case, Dataset, DatasetName
+from memorai_core.bench.datasets import Case, Dataset
+from memorai_core.bench.figures import Figures, Json
 from memorai_core.bench.metrics import KS, METRICS, Floats, hits, intervals, scores
+from memorai_core.bench.names import DatasetName
 from memorai_core.bench.outcomes import Outcome
 from memorai_core.bench.questions import LOCOMO_CATEGORIES, Question
 from memorai_core.bench.runner import Finished
 from memorai_core.bench.systems import IndexStatistics
 from memorai_core.bench.units import UNITS, Layout, Unit
 
-Json: TypeAlias = "dict[str, Json] | list[Json] | str | int | float | None"
-Figures: TypeAlias = dict[str, Json]
 Cell: TypeAlias = Callable[[int, int, int], Json]
 
 LABELS: Mapping[DatasetName, tuple[str, ...]] = {"locomo": UNITS, "longmemeval": (*UNITS, "answer_session")}

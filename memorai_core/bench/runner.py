@@ -34,9 +34,18 @@ class Finished:
 
 
 def run(
-    dataset: Dataset, entrants: Sequence[Entrant], embedder: CachedEmbedder, outcomes: Outcomes, *, limit: int | None = None
+    dataset: Dataset,
+    entrants: Sequence[Entrant],
+    embedder: CachedEmbedder,
+    outcomes: Outcomes,
+    *,
+    limit: int | None = None,
+    ask: bool = True,
 ) -> Iterator[Finished]:
-    """Every entrant's outcome on every case, case by case; those already kept are not made again."""
+    """Every entrant's outcome on every case, case by case; those already kept are not made again.
+
+    Without `ask` conversations are indexed and no question is put.
+    """
     code = code_digest()
     for number, case in enumerate(dataset.cases(limit)):
         layout = lay_out(case.conversation)
@@ -49,15 +58,16 @@ def run(
                 name=entrant.name,
                 system=entrant.identity,
                 embedder=embedder.identity,
+                ask=ask,
             )
             outcome = outcomes.get(key)
             if outcome is None:
-                outcome = examine(entrant.system, case, layout, embedder)
+                outcome = examine(entrant.system, case, layout, embedder, ask=ask)
                 outcomes.put(key, outcome)
             yield Finished(entrant.name, case, layout, outcome)
 
 
-def examine(system: System, case: Case, layout: Layout, embedder: CachedEmbedder) -> Outcome:
+def examine(system: System, case: Case, layout: Layout, embedder: CachedEmbedder, *, ask: bool = True) -> Outcome:
     """Indexes a case's conversation and ranks for each of its questions that have evidence."""
     inside, spent = embedder.spent.inside, embedder.spent.seconds
     began = time.perf_counter()
@@ -65,7 +75,7 @@ def examine(system: System, case: Case, layout: Layout, embedder: CachedEmbedder
         statistics = system.index(case, layout)
         own = time.perf_counter() - began - (embedder.spent.inside - inside)
         embedding = embedder.spent.seconds - spent
-        asked = [question for question in case.questions if question.evidence]
+        asked = [question for question in case.questions if question.evidence and ask]
         if asked:  # the first ranking loads what the others find loaded
             system.rank(_query(asked[0], embedder)[0], "utterance", DEPTH)
         ranked = {question.question_id: _rank(system, question, layout, embedder) for question in asked}

@@ -1,51 +1,32 @@
-"""A small embedder and textbook formulas to check against."""
+"""An embedder that remembers, and textbook formulas to check against."""
 
 import math
-import re
-import zlib
 from collections import Counter
-
-import numpy as np
 
 from memorai_core.bench.datasets import open_dataset
 from memorai_core.bench.embedding_cache import CachedEmbedder
 from memorai_core.bench.units import lay_out
+from memorai_core.testing import HashingEmbedder
 
 from .generated import write_locomo
 
 
-class WordEmbedder:
-    """Adds up a fixed random direction for each word, so that texts with common words are close; counts its calls."""
+class AskedEmbedder(HashingEmbedder):
+    """Remembers what it was asked to embed."""
 
-    def __init__(self, dimension=48, salt=""):
-        self.dimension = dimension
-        self.salt = salt
-        self.asked = []
-
-    def embed_documents(self, texts):
-        self.asked += texts
-        return [self._vector(text).tolist() for text in texts]
+    def __init__(self, dimension=256):
+        super().__init__(dimension)
+        self.asked = []  # by embed_documents too, which asks embed_query
 
     def embed_query(self, text):
         self.asked.append(text)
-        return self._vector(text).tolist()
-
-    async def aembed_documents(self, texts):
-        return self.embed_documents(texts)
-
-    async def aembed_query(self, text):
-        return self.embed_query(text)
-
-    def _vector(self, text):
-        words = re.findall(r"\w+", text.lower())
-        rows = [np.random.default_rng(zlib.crc32((self.salt + word).encode())).normal(size=self.dimension) for word in words]
-        return np.sum(rows, axis=0) if rows else np.ones(self.dimension)
+        return super().embed_query(text)
 
 
 def one_case(folder, *samples):
     """The first case of a LoCoMo file, its layout, and a cached word embedder."""
     case = next(open_dataset("locomo", write_locomo(folder, *samples)).cases())
-    return case, lay_out(case.conversation), CachedEmbedder(WordEmbedder(), folder / "cache")
+    return case, lay_out(case.conversation), CachedEmbedder(AskedEmbedder(), folder / "cache")
 
 
 def textbook_bm25(documents, query, k1=1.5, b=0.75):

@@ -129,7 +129,8 @@ def _links(analysis: Analysis, passages: int) -> tuple[dict[str, int], dict[str,
     edges: set[tuple[int, int]] = set()
     for segment in analysis.segments:
         for triplet in segment.triplets:
-            ends = [passages + phrases.setdefault(canonical_name(name), len(phrases)) for name in (triplet.subject, triplet.object)]
+            names = (canonical_name(triplet.subject), triplet.object_key or canonical_name(triplet.object))
+            ends = [passages + phrases.setdefault(name, len(phrases)) for name in names]
             statements.setdefault(triplet.description, set()).update(ends)
             if ends[0] != ends[1]:
                 edges.add((min(ends), max(ends)))
