@@ -243,6 +243,24 @@ class Evidence:
 
 
 @dataclass(frozen=True, slots=True)
+class Answer:
+    """An answer from evidence, with its citations checked."""
+
+    text: str
+    """As the model wrote it, with [1] for the first turn of the evidence."""
+    evidence: Evidence
+    citations: tuple[str, ...] = ()
+    """Ids of the turns that it cites, in the order in which it does."""
+    unknown_citations: tuple[int, ...] = ()
+    """Numbers that it cites and that no turn of the evidence has."""
+    abstained: bool = False
+    """True where the evidence does not hold the answer; the text then says what is missing."""
+    input_tokens: int | None = None
+    output_tokens: int | None = None
+    """None where the provider does not tell."""
+
+
+@dataclass(frozen=True, slots=True)
 class Contribution:
     """One in-flow of a turn's score."""
 
