@@ -22,11 +22,14 @@ WINDOW = 3
 """Turns on either side of a gap that are compared for a drop in similarity."""
 SUMMARY_CHARACTERS = 600
 
-_FIRST_PERSON = regex.compile(
-    r"\b(?:i|i'm|i've|i'd|i'll|im|me|my|mine|myself|we|we're|we've|us|our|ours)\b|我|俺|僕|私|저|나는|제가|\bana\b|أنا|אני|\bich\b|\bmein\p{L}*\b"
-    r"|\bje\b|\bj'|\bmoi\b|\bmon\b|\bma\b|\bmes\b|\byo\b|\bmi\b|\bmis\b|\beu\b|\bmeu\b|\bminha\b|\bio\b|\bmio\b|\bя\b|\bмой\b|\bмоя\b|\btôi\b|मैं|मेरा|मेरी",
-    regex.IGNORECASE,
+_WORD = regex.compile(r"\w|\p{So}")
+_MACHINE_ROLES = frozenset({"assistant", "system", "tool", "developer", "function"})
+_OF_ONESELF = regex.compile(
+    r"\b(?:i|i['’]m|i['’]ve|i['’]d|i['’]ll|im|ive|me|my|mine|myself|we|we['’]re|we['’]ve|us|our|ours)\b", regex.IGNORECASE
 )
+"""First-person words: what carries a user's own facts, preferences and plans in English."""
+_ENGLISH = regex.compile(r"\b(?:the|a|an|of|to|and|is|are|what|how|in|for|can|you|please)\b", regex.IGNORECASE)
+"""Words by which a text is taken for English; elsewhere there are no cues to go by, and all of a user's turns are kept."""
 
 
 class ExtractiveAnalyzer:
@@ -75,10 +78,11 @@ def segment_starts(turns: Sequence[Turn], vectors: np.ndarray) -> list[int]:
 def gate(turns: Sequence[Turn]) -> frozenset[str]:
     """The turns that the memory gate keeps (§3.1, C.2), by id.
 
-    Between people every turn with words is kept. In a chat with an assistant the user's turns are, and of the assistant's
-    those alone that state something of the user's; system and tool messages never are.
+    Between people every turn with words is kept. In a chat with an assistant those of the user's turns are that speak in the
+    first person, or are not in English; the assistant's and tools' never are.
     """
-    return frozenset(turn.turn_id for turn in turns if turn.text.strip() and _tells_of_the_user(turn))
+    chat = any(turn.role in _MACHINE_ROLES for turn in turns)
+    return frozenset(turn.turn_id for turn in turns if _WORD.search(turn.text) and _tells_of_the_user(turn, chat))
 
 
 def summarise(turns: Sequence[Turn], vectors: np.ndarray) -> str:
@@ -105,8 +109,10 @@ def _segment(turns: Sequence[Turn], vectors: np.ndarray, kept: frozenset[str]) -
     return SegmentMemory(turn_ids, kept & frozenset(turn_ids), summarise(turns, vectors))
 
 
-def _tells_of_the_user(turn: Turn) -> bool:
-    return turn.role not in ("assistant", "system", "tool", "developer", "function")
+def _tells_of_the_user(turn: Turn, chat: bool) -> bool:
+    if turn.role in _MACHINE_ROLES:
+        return False
+    return not chat or bool(_OF_ONESELF.search(turn.text)) or not _ENGLISH.search(turn.text)
 
 
 def _depths(vectors: np.ndarray) -> np.ndarray:
@@ -120,7 +126,8 @@ def _depths(vectors: np.ndarray) -> np.ndarray:
     similar = np.einsum("ij,ij->i", before, after) / np.where(norms > 0, norms, 1.0)
     left = np.maximum(np.r_[similar[:1], similar[:-1]], similar)
     right = np.maximum(np.r_[similar[1:], similar[-1:]], similar)
-    return (left - similar) + (right - similar)
+    depth: np.ndarray = (left - similar) + (right - similar)
+    return depth
 
 
 def _without_prompts(memory: SessionMemory) -> Flow[SessionMemory]:
