@@ -13,7 +13,7 @@ from rich.panel import Panel
 from rich.rule import Rule
 from rich.text import Text
 
-from memorai_core.cli.ingesting import Ingested, ingest_all, told
+from memorai_core.cli.ingesting import Ingested, ingest_all, survey, told
 from memorai_core.cli.options import AsJson, open_memory
 from memorai_core.cli.output import console, counted, plain, print_json, progress
 from memorai_core.cli.reading import found
@@ -43,14 +43,13 @@ def demo(
     json: AsJson = False,
 ) -> None:
     """Remember a conversation of two friends and look up six questions. No key, no server, no network."""
-    from memorai_core.formats import read_conversations
     from memorai_core.rendering import render_prompt
 
     folder = _data()
-    conversations = list(read_conversations(folder / f"{CONVERSATION}.jsonl"))
+    file = survey(folder / f"{CONVERSATION}.jsonl")
     questions = jsonlib.loads((folder / f"{CONVERSATION}.questions.json").read_text(encoding="utf-8"))
-    with _database(db) as file, open_memory(file, new=True) as memory, progress(quiet=json) as bar:
-        ingested = ingest_all(memory, folder / f"{CONVERSATION}.jsonl", conversations, bar)
+    with _database(db) as database, open_memory(database, new=True) as memory, progress(quiet=json) as bar:
+        ingested = ingest_all(memory, file, bar)
         asked = [
             Asked(one["question"], one["answer"], memory.retrieve(one["question"], user_id=CONVERSATION, k=TURNS_A_QUESTION))
             for one in questions

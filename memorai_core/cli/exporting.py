@@ -2,8 +2,9 @@
 
 import json as jsonlib
 import re
+from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -17,19 +18,26 @@ if TYPE_CHECKING:
 _NOT_XML = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 
+class Form(StrEnum):
+    """The files a graph can be written as."""
+
+    JSON = "json"
+    GRAPHML = "graphml"
+
+
 def export(
     db: Database,
     user: User,
-    format: Annotated[Literal["json", "graphml"], typer.Option("--format", help="json is networkx's node-link form.")] = "json",
+    format: Annotated[Form, typer.Option("--format", help="json is networkx's node-link form.")] = Form.JSON,
     output: Annotated[Path | None, typer.Option("--output", "-o", metavar="FILE", help="By default, standard output.")] = None,
     json: AsJson = False,
 ) -> None:
     """Write a user's turns, segments, entities and triplets as a graph, with all provenance as attributes."""
-    if json and output is None and format != "json":
+    if json and output is None and format is not Form.JSON:
         raise typer.BadParameter(f"--json and --format {format} both want standard output; give --output FILE")
     with open_memory(db) as memory:
         graph = memory.graph(user_id=user)
-    text = _as_graphml(graph) if format == "graphml" else _as_json(graph)
+    text = _as_graphml(graph) if format is Form.GRAPHML else _as_json(graph)
     if output is None:
         print_text(text)
         return
@@ -38,7 +46,7 @@ def export(
     except OSError as failed:
         raise ConfigurationError(f"{output}: cannot be written ({failed.strerror or failed})") from failed
     if json:
-        print_json({"path": str(output), "format": format, "nodes": len(graph), "edges": graph.number_of_edges()})
+        print_json({"path": str(output), "format": format.value, "nodes": len(graph), "edges": graph.number_of_edges()})
     else:
         console().print(f"{output}: {counted(len(graph), 'node')}, {counted(graph.number_of_edges(), 'edge')}")
 

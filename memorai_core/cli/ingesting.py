@@ -1,7 +1,7 @@
 """`memorai ingest` and `memorai index`: files into a memory."""
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -34,6 +34,18 @@ class Ingested:
     """None with --no-index."""
 
 
+@dataclass(frozen=True, slots=True)
+class Surveyed:
+    """A file that was read through once and found sound."""
+
+    path: Path
+    users: list[str]
+    sessions: int
+    turns: int
+    read: "Callable[[], Iterator[Conversation]]"
+    """Reads it again."""
+
+
 def ingest(
     path: Annotated[Path, typer.Argument(help="LoCoMo, LongMemEval or chat messages; JSON or JSONL, gzipped or not.")],
     db: Database,
@@ -42,9 +54,9 @@ def ingest(
     json: AsJson = False,
 ) -> None:
     """Store the conversations of a file and index them. Run again, it goes on where it stopped."""
-    conversations = _read(path, user)
+    file = survey(path, user)
     with open_memory(db, new=True) as memory, progress(quiet=json) as bar:
-        report = ingest_all(memory, path, conversations, bar, index=not no_index)
+        report = ingest_all(memory, file, bar, index=not no_index)
     if json:
         print_json(report)
         return
@@ -71,20 +83,40 @@ def index(
         console().print(told(report))
 
 
-def ingest_all(memory: "Memory", path: Path, conversations: "Iterable[Conversation]", bar: "Progress", *, index: bool = True) -> Ingested:
-    """Appends conversations, all of them before the first is indexed, so that what was read is safe early."""
-    conversations = list(conversations)
-    sizes = [sum(len(session.messages) for session in conversation.sessions) for conversation in conversations]
-    users = [conversation.user_id for conversation in conversations]
-    before = _stored(memory, users)
-    storing = bar.add_task("Storing", total=sum(sizes))
-    for conversation in conversations:
+def survey(path: Path, user: str | None = None) -> Surveyed:
+    """Reads a file through and keeps only counts, so that one that breaks off halfway stores nothing."""
+    from memorai_core.formats import read_conversations
+
+    def read() -> "Iterator[Conversation]":
+        return read_conversations(path, user_id=user)
+
+    if not path.is_file():  # a pipe can be read once only; what is not there is told by the reader
+        kept = list(read())
+        return _surveyed(path, lambda: iter(kept))
+    return _surveyed(path, read)
+
+
+def _surveyed(path: Path, read: "Callable[[], Iterator[Conversation]]") -> Surveyed:
+    users: list[str] = []
+    sessions = turns = 0
+    for conversation in read():
+        users.append(conversation.user_id)
+        sessions += len(conversation.sessions)
+        turns += sum(len(session.messages) for session in conversation.sessions)
+    return Surveyed(path, users, sessions, turns, read)
+
+
+def ingest_all(memory: "Memory", file: Surveyed, bar: "Progress", *, index: bool = True) -> Ingested:
+    """Appends a file's conversations, all of them before the first is indexed, so that what was read is safe early."""
+    before = _stored(memory, file.users)
+    storing = bar.add_task("Storing", total=file.turns)
+    for conversation in file.read():
         for session in conversation.sessions:
             memory.append(session.messages, user_id=conversation.user_id, session_id=session.session_id)
             bar.advance(storing, len(session.messages))
-    new = _stored(memory, users) - before
-    report = index_all(memory, users, bar) if index else None
-    return Ingested(str(path), users, sum(len(conversation.sessions) for conversation in conversations), sum(sizes), new, report)
+    new = _stored(memory, file.users) - before
+    report = index_all(memory, file.users, bar) if index else None
+    return Ingested(str(file.path), file.users, file.sessions, file.turns, new, report)
 
 
 def index_all(memory: "Memory", users: Sequence[str], bar: "Progress", *, rebuild: bool = False) -> IndexReport:
@@ -131,13 +163,6 @@ def told(report: IndexReport) -> str:
     if report.rejected:
         text += f"\nRejected: {', '.join(f'{count} {kind}' for kind, count in sorted(report.rejected.items()))}"
     return text
-
-
-def _read(path: Path, user: str | None) -> "list[Conversation]":
-    """The whole file, so that one that breaks off halfway stores nothing."""
-    from memorai_core.formats import read_conversations
-
-    return list(read_conversations(path, user_id=user))
 
 
 def _stored(memory: "Memory", users: Sequence[str]) -> int:

@@ -1,6 +1,7 @@
 import gzip
 import json
 from pathlib import Path
+from unittest.mock import Mock
 
 import pytest
 
@@ -81,6 +82,12 @@ def test_reading_part_of_a_file_closes_it(tmp_path):
 def test_a_missing_file_and_a_directory(tmp_path):
     assert refusal(tmp_path / "absent.json") == ": there is no such file"
     assert refusal(tmp_path) == ": this is a directory; name a file in it"
+
+
+def test_a_file_that_may_not_be_read(tmp_path, monkeypatch):
+    path = tmp_path / "closed.json"
+    monkeypatch.setattr(Path, "open", Mock(side_effect=PermissionError(13, "Permission denied")))
+    assert refusal(path) == ": cannot be read (Permission denied)"
 
 
 @pytest.mark.parametrize(
