@@ -7,9 +7,8 @@ from datetime import datetime
 from pathlib import Path
 from time import perf_counter
 from types import TracebackType
-from typing import Self
+from typing import TYPE_CHECKING, Self
 
-import networkx as nx
 import numpy as np
 
 from memorai_core.embedding import default_embedder
@@ -17,7 +16,6 @@ from memorai_core.errors import ConfigurationError, UnknownUserError
 from memorai_core.evidence import allowed_turns, evidence_of
 from memorai_core.flow import run
 from memorai_core.forgetter import Forgetter
-from memorai_core.graph import memory_graph
 from memorai_core.indexer import Indexer, Progress, Tally
 from memorai_core.indexing.extractive import ExtractiveAnalyzer
 from memorai_core.models import Audit, Evidence, Explanation, ForgetReport, IndexReport, Message, Turn, UserStats, clean_text
@@ -34,6 +32,9 @@ from memorai_core.storage.loading import version
 from memorai_core.storage.turns import append
 from memorai_core.storage.users import user_row
 from memorai_core.vectors import Vectors, unit_vector
+
+if TYPE_CHECKING:
+    import networkx as nx
 
 
 class Memory:
@@ -147,6 +148,8 @@ class Memory:
 
     def graph(self, *, user_id: str) -> "nx.MultiDiGraph[str]":
         """A user's whole memory as a graph, all provenance as attributes (§3.2). Raises UnknownUserError."""
+        from memorai_core.graph import memory_graph  # networkx takes longer to import than all the rest
+
         with self._database.read() as db:
             return memory_graph(db, _known(user_id, user_row(db, user_id)))
 
