@@ -153,7 +153,7 @@ def texts_after(db: sqlite3.Connection, user: int, row: int, dimension: int) -> 
     text, blobs = _columns(rows, 2)
     size = dimension * STORED.itemsize
     windows = np.fromiter((len(blob) // size for blob in blobs), np.int32, len(rows))
-    vectors = np.frombuffer(b"".join(blobs), STORED).astype(np.float32).reshape(-1, dimension)
+    vectors = np.frombuffer(b"".join(blobs), STORED).astype(np.float32).reshape(int(windows.sum()), dimension)
     return TextRows(_integers(text), windows, vectors)
 
 

@@ -1,0 +1,141 @@
+"""What the tests of the core say to a memory, and stand-ins for its embedder and analyzer."""
+
+import itertools
+import tempfile
+from contextlib import contextmanager
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+from hypothesis import strategies as st
+
+from memorai_core import Memory, Message
+from memorai_core.testing import HashingEmbedder
+
+DAY = datetime(2024, 5, 1, 9, 0, tzinfo=UTC)
+
+WORDS = [
+    "river",
+    "violin",
+    "Hanoi",
+    "marathon",
+    "bakery",
+    "orchid",
+    "ladder",
+    "cousin",
+    "passport",
+    "telescope",
+    "saffron",
+    "harbour",
+    "quilt",
+    "glacier",
+    "mango",
+    "chess",
+    "lantern",
+    "pottery",
+    "falcon",
+    "cello",
+    "tunnel",
+    "beetroot",
+    "compass",
+    "meadow",
+    "sailing",
+]
+
+
+def say(text, *, role="user", name="Alice", id=None, at=None):
+    """One message; `at` is a number of hours after DAY."""
+    return Message(role=role, text=text, name=name, id=id, timestamp=None if at is None else DAY + timedelta(hours=at))
+
+
+def chat(*texts, start=0, ids=True):
+    """Messages of two friends in turn, an hour apart, with ids m0, m1, ..."""
+    return [
+        say(text, name="Alice" if number % 2 == 0 else "Bob", id=f"m{number}" if ids else None, at=number)
+        for number, text in enumerate(texts, start=start)
+    ]
+
+
+def sentence(number, length=6):
+    """A sentence of its own for each number, of words that others have too."""
+    words = [WORDS[(number * 7 + step * step * 3 + step) % len(WORDS)] for step in range(length)]
+    return f"Today {' '.join(words)} number{number}."
+
+
+def long_chat(count, start=0):
+    return chat(*(sentence(number) for number in range(start, start + count)), start=start)
+
+
+@contextmanager
+def scratch(embedder=None, **options):
+    """A memory of its own in a folder that goes with it: for properties, whose examples must not share a file."""
+    with (
+        tempfile.TemporaryDirectory() as folder,
+        Memory.open(Path(folder) / "memory.db", embedder=embedder or HashingEmbedder(), **options) as memory,
+    ):
+        yield memory
+
+
+class Counting(HashingEmbedder):
+    """Counts every text that is embedded."""
+
+    def __init__(self, dimension=64):
+        super().__init__(dimension)
+        self.texts = []
+
+    def embed_documents(self, texts):
+        self.texts += texts
+        return [HashingEmbedder.embed_query(self, text) for text in texts]
+
+
+class Table(HashingEmbedder):
+    """Looks vectors up; a text that is not in the table has a direction of its own, like nothing else."""
+
+    def __init__(self, table, dimension):
+        super().__init__(dimension)
+        self.table = table
+
+    def embed_query(self, text):
+        return list(self.table[text])
+
+
+def everything(memory, user_id):
+    """All that a user's memory holds, by ids, as plain sorted data: what two memories are compared by."""
+    graph = memory.graph(user_id=user_id)
+    nodes = sorted((node, sorted((key, str(value)) for key, value in data.items())) for node, data in graph.nodes(data=True))
+    edges = sorted(
+        (start, end, key, sorted((name, str(sorted(value) if isinstance(value, list) else value)) for name, value in data.items()))
+        for start, end, key, data in graph.edges(keys=True, data=True)
+    )
+    return nodes, edges
+
+
+def turns_of(memory, user_id, session_id=None):
+    """The data of all turn nodes, in the order of sessions and positions."""
+    graph = memory.graph(user_id=user_id)
+    turns = [{"turn_id": node, **data} for node, data in graph.nodes(data=True) if data["kind"] == "turn"]
+    return [turn for turn in turns if session_id in (None, turn["session_id"])]
+
+
+def segments_of(memory, user_id):
+    graph = memory.graph(user_id=user_id)
+    return [{"segment_id": node, **data} for node, data in graph.nodes(data=True) if data["kind"] == "segment"]
+
+
+def triplets_of(memory, user_id):
+    return [data for *_, data in memory.graph(user_id=user_id).edges(data=True) if data["kind"] == "relation"]
+
+
+def assert_partition(memory, user_id):
+    """Every session's indexed turns are held by its segments, each once, in order, and no segment is torn by another's turn."""
+    held = {segment["segment_id"]: segment["turn_ids"] for segment in segments_of(memory, user_id)}
+    indexed = [turn for turn in turns_of(memory, user_id) if turn["segment_id"] is not None]
+    for session_id in {turn["session_id"] for turn in indexed}:
+        turns = [turn for turn in turns_of(memory, user_id, session_id)]
+        runs = [list(group) for key, group in itertools.groupby(turns, key=lambda turn: turn["segment_id"]) if key is not None]
+        assert len(runs) == len({run[0]["segment_id"] for run in runs})
+        for run in runs:
+            assert held.pop(run[0]["segment_id"]) == [turn["turn_id"] for turn in run]
+    assert not held
+
+
+texts = st.lists(st.sampled_from(WORDS), min_size=1, max_size=6).map(" ".join)
