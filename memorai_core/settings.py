@@ -26,7 +26,7 @@ class Settings(BaseModel):
     # Reading, §3.3.1
     aspect_k: Annotated[int, Field(ge=1)] = 20
     """How many seeds each aspect gives: the paper's top-k."""
-    fanout: Annotated[int, Field(ge=1)] | None = 30
+    fanout: Annotated[int, Field(ge=1)] | None = 50
     """How many neighbours a seed brings at most; None for all, as in the paper."""
     turn_aspect: bool = True
     """Whether turns seed G_q by their own text (ours)."""
@@ -44,9 +44,9 @@ class Settings(BaseModel):
     """d of Eq. 2."""
     lexical: Annotated[float, Field(ge=0)] = 1.0
     """Weight of a turn's BM25 score in its seed (ours); 0 leaves words out."""
-    adjacency: Annotated[float, Field(ge=0)] = 1.0
-    """What a turn sends to the next turn of its session, as a multiple of all it sends elsewhere; half of it to the one before (ours)."""
-    dropped_weight: Share = 0.5
+    adjacency: Annotated[float, Field(ge=0)] = 1.2
+    """What a turn sends to the next turn of its session, as a multiple of all it sends elsewhere; a quarter of it to the one before (ours)."""
+    dropped_weight: Share = 0.2
     """Factor on the seed of a turn that the memory gate dropped, and on what its neighbours send it (ours)."""
     tolerance: Annotated[float, Field(gt=0)] = 1e-6
     """PageRank stops when the scores' change falls below this share of the seeds' sum."""

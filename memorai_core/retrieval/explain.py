@@ -26,10 +26,11 @@ def explain(trace: Trace, turn_id: str, *, query: str = "") -> Explanation:
 
 def _node(trace: Trace, turn_id: str) -> int:
     try:
-        wanted = np.frombuffer(bytes.fromhex(turn_id), trace.node_id.dtype)
-    except ValueError:
-        wanted = trace.node_id[:0]
-    found = np.flatnonzero(trace.node_id[: trace.turns] == wanted) if len(wanted) == 1 else wanted
+        wanted = bytes.fromhex(turn_id)
+    except (TypeError, ValueError):
+        wanted = b""
+    one_id = len(wanted) == trace.node_id.itemsize
+    found = np.flatnonzero(trace.node_id[: trace.turns] == np.frombuffer(wanted, trace.node_id.dtype)) if one_id else ()
     if len(found) == 0:
         raise UnknownTurnError(f"turn {turn_id!r} is not in this evidence's subgraph; explain a turn of evidence.turns that is not filled")
     return int(found[0])

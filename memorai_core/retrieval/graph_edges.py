@@ -11,7 +11,7 @@ from memorai_core.retrieval.subgraph import Subgraph
 from memorai_core.retrieval.weights import claim_weights, mean_of_entities, neighbour_weights
 from memorai_core.settings import Settings
 
-BACKWARD = 0.5
+BACKWARD = 0.25
 """Of `Settings.adjacency`, how much goes to the turn before: answers follow questions."""
 
 

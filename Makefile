@@ -1,0 +1,48 @@
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+DATA ?= ../shared/data
+PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet install
+SOURCES := pyproject.toml
+
+.PHONY: demo test lint format bench bench-speed test-all clean
+
+demo: $(VENV)/.core  ## index a conversation and look six questions up, with nothing but the default install
+	$(BIN)/memorai demo
+
+test: $(VENV)/.dev  ## what CI runs
+	$(BIN)/python -m pytest -q
+
+test-all: $(VENV)/.dev  ## slow checks too; those on real data read DATA
+	MEMORAI_DATA=$(DATA) $(BIN)/python -m pytest -q -m "slow or not slow"
+
+lint: $(VENV)/.dev
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+
+format: $(VENV)/.dev
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+
+bench: $(VENV)/.dev  ## search quality on LoCoMo and LongMemEval, from DATA
+	$(BIN)/memorai bench retrieval --dataset locomo --data $(DATA)/locomo/locomo_dev5.json --categories 1-4 --cache .cache/bench
+	$(BIN)/memorai bench retrieval --dataset longmemeval --data $(DATA)/longmemeval/longmemeval_s_dev60.jsonl.gz --cache .cache/bench
+
+bench-speed: $(VENV)/.dev  ## latencies, sizes and rates, on generated data and on DATA where it is there
+	$(BIN)/python -m memorai_core.bench.speed --data $(DATA)
+
+clean:
+	rm -rf $(VENV) .cache .mypy_cache .ruff_cache .pytest_cache .hypothesis
+
+$(VENV)/bin/python:
+	$(PYTHON) -c 'import sys; sys.exit("memorai needs Python 3.11 or newer, this is " + sys.version) if sys.version_info < (3, 11) else None'
+	$(PYTHON) -m venv $(VENV)
+
+$(VENV)/.core: $(VENV)/bin/python $(SOURCES)
+	$(PIP) -e .
+	touch $@
+
+$(VENV)/.dev: $(VENV)/bin/python $(SOURCES)
+	$(PIP) -e '.[dev,langchain,classic,agents,llamaindex,models,bench]'
+	touch $@ $(VENV)/.core
