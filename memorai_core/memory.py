@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Self
 
 import numpy as np
 
+from memorai_core.background import BackgroundIndexer
 from memorai_core.embedding import default_embedder
 from memorai_core.errors import ConfigurationError, UnknownUserError
 from memorai_core.evidence import allowed_turns, evidence_of
@@ -53,6 +54,7 @@ class Memory:
         self._indexer = Indexer(database, self._vectors, analyzer, sentence_layer=settings.sentence_layer)
         self._forgetter = Forgetter(database, self._vectors)
         self._snapshots = SnapshotCache()
+        self._background = BackgroundIndexer(lambda user_id: self.index(user_id=user_id))
 
     @classmethod
     def open(
@@ -102,6 +104,18 @@ class Memory:
                 if progress:
                     progress(min(done, total), total)
         return tally.report(perf_counter() - start, self._vectors.seconds - embedding)
+
+    def index_soon(self, *, user_id: str) -> None:
+        """`index` in a background thread, which `close` waits for; returns at once. Errors are logged, and raised by `drain`."""
+        _scope("user_id", user_id)
+        self._background.submit(user_id)
+
+    def drain(self, timeout: float | None = None) -> None:
+        """Waits for background indexing, then raises the first of its errors since the last `drain`.
+
+        Raises TimeoutError where that takes longer than `timeout` seconds; the work goes on.
+        """
+        self._background.drain(timeout)
 
     def retrieve(
         self,
@@ -186,7 +200,8 @@ class Memory:
             return reading.column(db, "SELECT user_id FROM users ORDER BY user_id")
 
     def close(self) -> None:
-        """Closes the store; a second call does nothing."""
+        """Finishes background indexing and closes the store; a second call does nothing."""
+        self._background.close()
         self._database.close()
 
     def __enter__(self) -> Self:
@@ -202,6 +217,10 @@ class Memory:
     async def aindex(self, *, user_id: str, rebuild: bool = False, progress: Progress | None = None) -> IndexReport:
         """`index`, in a thread."""
         return await asyncio.to_thread(self.index, user_id=user_id, rebuild=rebuild, progress=progress)
+
+    async def adrain(self, timeout: float | None = None) -> None:
+        """`drain`, in a thread."""
+        await asyncio.to_thread(self.drain, timeout)
 
     async def aretrieve(
         self,
