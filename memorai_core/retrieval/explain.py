@@ -29,8 +29,8 @@ def _node(trace: Trace, turn_id: str) -> int:
         wanted = bytes.fromhex(turn_id)
     except (TypeError, ValueError):
         wanted = b""
-    one_id = len(wanted) == trace.node_id.itemsize
-    found = np.flatnonzero(trace.node_id[: trace.turns] == np.frombuffer(wanted, trace.node_id.dtype)) if one_id else ()
+    one = len(wanted) == trace.node_id.itemsize
+    found = np.flatnonzero(trace.node_id[: trace.turns] == np.frombuffer(wanted, trace.node_id.dtype)) if one else trace.node_id[:0]
     if len(found) == 0:
         raise UnknownTurnError(f"turn {turn_id!r} is not in this evidence's subgraph; explain a turn of evidence.turns that is not filled")
     return int(found[0])
