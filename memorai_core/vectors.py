@@ -8,6 +8,7 @@ import numpy as np
 
 from memorai_core import identity
 from memorai_core.embedding import embed_query, embed_texts
+from memorai_core.embedding.windows import unit
 from memorai_core.errors import ConfigurationError, EmbedderMismatchError
 from memorai_core.protocols import Embedder
 from memorai_core.storage.database import Database
@@ -21,17 +22,20 @@ SAME = 0.98
 
 def unit_vector(given: Sequence[float] | np.ndarray, dimension: int) -> np.ndarray:
     """A vector given from outside, float32, of length 1; `dimension` is that of the memory it is for, 0 while it has none."""
-    vector = np.asarray(given, np.float32)
+    try:
+        vector = np.asarray(given, np.float64)
+    except (TypeError, ValueError) as error:
+        raise ConfigurationError(f"query_vector must be one row of finite numbers: {error}") from error
     if vector.ndim != 1 or not np.isfinite(vector).all():
-        raise ConfigurationError(f"query_vector must be one row of finite numbers, not of shape {vector.shape}")
+        raise ConfigurationError(f"query_vector must be one row of finite numbers, not of shape {vector.shape} or with others among them")
     if dimension == 0:
         return np.zeros(0, np.float32)
     if len(vector) != dimension:
         raise EmbedderMismatchError(
             f"query_vector has {len(vector)} numbers, this memory's vectors have {dimension}: embed the query with its own embedder"
         )
-    unit: np.ndarray = vector / (float(np.linalg.norm(vector)) or 1.0)
-    return unit
+    row: np.ndarray = unit(vector[None])[0]
+    return row
 
 
 class Vectors:
