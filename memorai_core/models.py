@@ -7,7 +7,7 @@ Ids are hex strings made with sha256, unique within a user. Timestamps are aware
 import unicodedata
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from datetime import datetime
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, StringConstraints
@@ -37,6 +37,15 @@ def _timestamp_as_datetime(value: Any) -> Any:
     return value
 
 
+def _of_utc(moment: datetime | None) -> datetime | None:
+    try:
+        if moment is not None and moment.tzinfo is not None:
+            moment.astimezone(UTC)
+    except OverflowError as error:
+        raise ValueError(f"timestamp {moment} lies outside the years 1 to 9999 in UTC") from error
+    return moment
+
+
 def _nameless_as_none(name: str | None) -> str | None:
     return name or None
 
@@ -58,7 +67,7 @@ class Message(BaseModel):
     """May be empty: the turn is stored, is never ranked, and bears nothing."""
     name: Annotated[Name | None, AfterValidator(_nameless_as_none)] = None
     """The speaker's name; without one the speaker is called by the role."""
-    timestamp: Annotated[datetime | None, BeforeValidator(_timestamp_as_datetime)] = None
+    timestamp: Annotated[datetime | None, BeforeValidator(_timestamp_as_datetime), AfterValidator(_of_utc)] = None
     """A naive timestamp is taken as UTC and the turn is flagged."""
     id: SourceId | None = None
     """The message's own id, the idempotence key within its session; without one a message is always a new turn."""
