@@ -88,6 +88,8 @@ class Memory:
                 raise ConfigurationError(
                     f"append takes Message objects, not {type(message).__name__}; make one with Message(role=..., text=...)"
                 )
+        if not given:
+            return []
         with self._database.write() as db:
             return append(db, given, user_id, session_id)
 
@@ -133,8 +135,14 @@ class Memory:
         embedder. Turns that are not indexed yet are found by their words. Raises UnknownUserError.
         """
         _scope("user_id", user_id)
+        if session_id is not None:
+            _scope("session_id", session_id)
+        if not isinstance(query, str):
+            raise ConfigurationError(f"query must be a string, not {query!r}")
         if not isinstance(k, int) or k < 1:
             raise ConfigurationError(f"k must be a whole number from 1 up, not {k!r}")
+        if not isinstance(as_of, datetime | None):
+            raise ConfigurationError(f"as_of must be a datetime, not {as_of!r}")
         start = perf_counter()
         query = str(clean_text(query))
         with self._database.read() as db:
@@ -164,6 +172,7 @@ class Memory:
         """A user's whole memory as a graph, all provenance as attributes (§3.2). Raises UnknownUserError."""
         from memorai_core.graph import memory_graph  # networkx takes longer to import than all the rest
 
+        _scope("user_id", user_id)
         with self._database.read() as db:
             return memory_graph(db, _known(user_id, user_row(db, user_id)))
 
@@ -175,6 +184,9 @@ class Memory:
         _scope("user_id", user_id)
         if sum((turn_id is not None, session_id is not None, everything)) != 1:
             raise ConfigurationError("forget takes exactly one of turn_id=, session_id= and everything=True")
+        for name, value in (("turn_id", turn_id), ("session_id", session_id)):
+            if value is not None:
+                _scope(name, value)
         with self._database.read() as db:
             user = _known(user_id, user_row(db, user_id))
         report = self._forgetter.forget(user, user_id, turn_id, session_id)
@@ -183,16 +195,28 @@ class Memory:
 
     def show(self, id_prefix: str, *, user_id: str | None = None) -> Audit:
         """One turn, segment, entity or triplet by its id or the start of it, with its provenance. Raises UnknownIdError."""
+        if user_id is not None:
+            _scope("user_id", user_id)
         with self._database.read() as db:
             return audit(db, id_prefix, user_id)
 
     def stats(self, user_id: str | None = None) -> list[UserStats]:
         """Counts for one user, or for all. Raises UnknownUserError for one that is not there."""
+        if user_id is not None:
+            _scope("user_id", user_id)
         with self._database.read() as db:
             found = reading.stats(db, user_id)
         if user_id is not None and not found:
             raise UnknownUserError(f"nothing is stored of user {user_id!r}")
         return found
+
+    def snapshot_bytes(self, *, user_id: str) -> int:
+        """Bytes that a user's memory takes in this process while it is ready to be queried. Raises UnknownUserError."""
+        with self._database.read() as db:
+            current = version(db, user_id)
+            if current is None:
+                raise UnknownUserError(f"nothing is stored of user {user_id!r}")
+            return self._snapshots.get(db, current).nbytes
 
     def users(self) -> list[str]:
         """The ids of all users in the store, sorted."""

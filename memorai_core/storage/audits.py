@@ -16,7 +16,7 @@ _SHOWN = 10
 
 def audit(db: sqlite3.Connection, prefix: str, user_id: str | None) -> Audit:
     """The thing whose id starts with `prefix`. Raises UnknownIdError where there is none, or more than one."""
-    wanted = prefix.strip().lower()
+    wanted = str(prefix).strip().lower()
     if not wanted or set(wanted) - set("0123456789abcdef"):
         raise UnknownIdError(f"{prefix!r} is not an id: ids are hex digits, as printed by search, explain and export")
     found: list[tuple[Kind, int, str]] = []

@@ -32,9 +32,7 @@ class Database:
         self._idle_lock = Lock()
         self._write_lock = Lock()
         self._closed = False
-        if self.path.is_dir() or not self.path.parent.is_dir():
-            what = "is a folder" if self.path.is_dir() else f"cannot be made: there is no folder {str(self.path.parent)!r}"
-            raise StoreError(f"{str(self.path)!r} {what}; give the path of a database file in a folder that exists")
+        _refuse_unusable(self.path)
         with self._errors():
             self._writer = self._connect()
             try:
@@ -146,3 +144,17 @@ class Database:
             raise StoreError(
                 f"{str(self.path)!r} cannot be used: {error}; is it a memorai database, whole, readable and writable?"
             ) from error
+
+
+def _refuse_unusable(path: Path) -> None:
+    try:
+        if b"\0" in str(path).encode():
+            what = "is no path"
+        elif path.is_dir():
+            what = "is a folder"
+        else:
+            what = "" if path.parent.is_dir() else f"cannot be made: there is no folder {str(path.parent)!r}"
+    except (OSError, UnicodeEncodeError) as error:
+        what = f"is no path: {error}"
+    if what:
+        raise StoreError(f"{str(path)!r} {what}; give the path of a database file in a folder that exists")
