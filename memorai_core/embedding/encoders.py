@@ -102,7 +102,11 @@ def _from_files(name_or_path: str, read: ReadText) -> Choices:
 
 def _pooling(config: dict[str, object]) -> Pooling:
     """What the file names, in its newer or its older form; what memorai cannot do is refused later, unless another was chosen."""
-    older = [key.removeprefix("pooling_mode_").removesuffix("_token").removesuffix("_tokens") for key, on in config.items() if on is True]
+    older = [
+        key.removeprefix("pooling_mode_").removesuffix("_token").removesuffix("_tokens")
+        for key, on in config.items()
+        if key.startswith("pooling_mode_") and on is True
+    ]
     return cast(Pooling, config.get("pooling_mode", "+".join(older)))
 
 

