@@ -80,10 +80,11 @@ def key_phrases(sentence: str) -> list[KeyPhrase]:
     for token in _PHRASE_TOKEN.finditer(sentence):
         word = token.group().replace("’", "'").removesuffix("'s")
         folded = word.casefold()
-        if folded in STOPWORDS or sentence[end : token.start()].strip():
+        empty = folded in STOPWORDS or folded.partition("'")[0] in STOPWORDS
+        if empty or sentence[end : token.start()].strip():
             close()
         end = token.end()
-        if folded not in STOPWORDS and (len(word) > 1 or not word.isascii()):
+        if not empty and (len(word) > 1 or not word.isascii()):
             run.append((word, folded if word[0].isupper() else stem(folded)))
     close()
     return list(found.values())[:PHRASES_A_SENTENCE]
