@@ -184,7 +184,7 @@ def _load(name: str, chosen: Choices, device: str | None) -> _Encoder:
 
 
 def _file_of(name: str, file: str) -> str | None:
-    from transformers.utils import cached_file
+    from transformers.utils.hub import cached_file
 
     try:
         path = cached_file(name, file)

@@ -9,6 +9,8 @@ import numpy as np
 import pytest
 
 from memorai_core.embedding import MiniLMEmbedder, TransformersEmbedder, embed_texts
+from memorai_core.embedding.encoders import EncoderSettings
+from memorai_core.embedding.huggingface import _Encoder
 from memorai_core.errors import ConfigurationError
 
 HAS_TORCH = importlib.util.find_spec("torch") is not None and importlib.util.find_spec("transformers") is not None
@@ -121,6 +123,38 @@ def test_the_folders_own_files_are_heeded(folder: Path, tmp_path: Path) -> None:
     np.testing.assert_allclose(embedder.embed_query("red cat"), hidden[0], atol=1e-4)
     assert [len(windows) for windows in embedder.embed_windows(["red " * 8, "red " * 9])] == [1, 2]
     np.testing.assert_allclose(TransformersEmbedder(tmp_path, pooling="mean").embed_query("red cat"), hidden.mean(axis=0), atol=1e-4)
+
+
+@needs_torch
+def test_of_a_model_with_a_decoder_only_the_encoder_runs(folder: Path, tmp_path: Path) -> None:
+    import torch
+    from transformers import BertTokenizer, T5Config, T5EncoderModel, T5Model
+
+    BertTokenizer(str(folder / "vocab.txt")).save_pretrained(tmp_path)
+    config = T5Config(
+        vocab_size=len(WORDS), d_model=16, d_kv=4, d_ff=32, num_layers=1, num_heads=4, decoder_start_token_id=0, initializer_factor=0.5
+    )
+    torch.manual_seed(7)
+    T5Model(config).save_pretrained(tmp_path)
+    with torch.inference_mode():
+        ids = torch.tensor([[WORDS.index(word) for word in ("[CLS]", "red", "cat", "[SEP]")]])
+        hidden = T5EncoderModel.from_pretrained(tmp_path).eval()(input_ids=ids).last_hidden_state[0].numpy()
+    vectors = TransformersEmbedder(tmp_path).embed_documents(["red cat", "a green bird saw a red bird"])
+    np.testing.assert_allclose(vectors[0], scaled(hidden.mean(axis=0)), atol=1e-5)
+
+
+def test_a_prefix_that_flows_into_the_text_is_set_before_it_instead() -> None:
+    def letters(text: str, **_: object) -> dict[str, list[int]]:
+        # "q:a" is one token, as byte pairs can be.
+        return {"input_ids": [900] * text.startswith("q:a") + [ord(letter) for letter in text.removeprefix("q:a")]}
+
+    encoder = _Encoder(
+        model=None,  # type: ignore[arg-type]
+        tokenizer=letters,  # type: ignore[arg-type]
+        settings=EncoderSettings(), device="cpu", head=[1], tail=[2], pad=0, window=12,
+    )  # fmt: skip
+    assert encoder.windows("q:", "b") == [[1, ord("q"), ord(":"), ord("b"), 2]]
+    assert encoder.windows("q:", "ab") == [[1, ord("q"), ord(":"), ord("a"), ord("b"), 2]]
 
 
 @needs_torch
