@@ -5,7 +5,7 @@ import threading
 from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 import numpy as np
 
@@ -52,17 +52,14 @@ class TransformersEmbedder:
         if missing := [library for library in ("torch", "transformers") if find_spec(library) is None]:
             raise ConfigurationError(f"TransformersEmbedder needs {' and '.join(missing)}: pip install 'memorai-plugins[transformers]'")
         self._name = str(name_or_path)
-        self._chosen: Choices = {}
-        if pooling is not None:
-            self._chosen["pooling"] = pooling
-        if normalise is not None:
-            self._chosen["normalise"] = normalise
-        if query_prefix is not None:
-            self._chosen["query_prefix"] = query_prefix
-        if document_prefix is not None:
-            self._chosen["document_prefix"] = document_prefix
-        if window is not None:
-            self._chosen["window"] = window
+        given = {
+            "pooling": pooling,
+            "normalise": normalise,
+            "query_prefix": query_prefix,
+            "document_prefix": document_prefix,
+            "window": window,
+        }
+        self._chosen = cast(Choices, {name: value for name, value in given.items() if value is not None})
         self._device = device
         self._batch_size = batch_size
         self._encoder: _Encoder | None = None

@@ -24,7 +24,7 @@ _CLS, _SEP, _PAD = 101, 102, 0
 _WINDOW = 254
 """Tokens of a text in one window; the model was made for 256, of which two are [CLS] and [SEP]."""
 _BATCH_SIZE, _BATCH_TOKENS = 32, 512
-"""Small batches stay in the processor's cache: 512 tokens embed 5 to 15 % more tokens a second than 2048."""
+"""Small batches stay in the processor's cache: of 512 tokens it embeds 5 to 20 % more tokens a second than of 2048."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +41,8 @@ class MiniLMEmbedder:
 
     `threads` is how many batches are embedded side by side, each on one thread; by default as many as there are processors,
     at most 4. That beats giving one batch several threads: on two idle processors by a few per cent, and next to another busy
-    process, where threads that share a batch wait for the slowest, by half. A single query always runs on one thread.
+    process, where threads that share a batch wait for each other, by half. What fits one window, as a question does, runs on one
+    thread: 5 ms for 16 tokens, where two threads take 3 ms on an idle machine and 10 ms on a busy one.
     """
 
     def __init__(self, *, threads: int | None = None) -> None:
