@@ -13,6 +13,8 @@ MAX_WINDOWS = 16
 """Windows of one text; what lies behind them is not embedded."""
 _OVERLAP = 32
 """Tokens that neighbouring windows share; a quarter of a window where that is less."""
+_CHARACTERS_A_TOKEN = 128
+"""A text is read no further than this times the tokens wanted; only runs of blanks or unknown letters have fewer tokens."""
 _MARGIN = 128
 """More tokens than any one word becomes in a WordPiece tokenizer, which takes a word of over 100 characters as unknown."""
 
@@ -30,6 +32,7 @@ def first_tokens(encode: Callable[[str], Tokens], text: str, size: int) -> Token
     it has a margin of tokens to spare.
     """
     enough = size + (MAX_WINDOWS - 1) * (size - _overlap(size))
+    text = text[: _CHARACTERS_A_TOKEN * enough]
     length = 8 * enough
     while True:
         tokens = encode(text[:length])
