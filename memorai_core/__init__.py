@@ -14,6 +14,7 @@ from memorai_core.errors import (
 )
 from memorai_core.memory import Memory
 from memorai_core.models import (
+    Answer,
     Audit,
     Entity,
     Evidence,
@@ -32,6 +33,7 @@ from memorai_core.rendering import render_prompt
 from memorai_core.settings import Settings
 
 __all__ = [
+    "Answer",
     "Audit",
     "ConfigurationError",
     "EmbedderMismatchError",

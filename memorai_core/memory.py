@@ -1,38 +1,36 @@
 """Memory: where store, embedder, analyzer and ranking are joined. The one class that users meet."""
 
-import asyncio
 from collections.abc import Iterable, Sequence
-from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
-from time import perf_counter
 from types import TracebackType
 from typing import TYPE_CHECKING, Self
 
 import numpy as np
 
+from memorai_core.answering import answer_flow
 from memorai_core.background import BackgroundIndexer
 from memorai_core.embedding import default_embedder
 from memorai_core.errors import ConfigurationError, UnknownUserError
-from memorai_core.evidence import allowed_turns, evidence_of
-from memorai_core.flow import run
+from memorai_core.flow import arun, run
 from memorai_core.forgetter import Forgetter
-from memorai_core.indexer import Indexer, Progress, Tally
+from memorai_core.indexer import Indexer, Progress
 from memorai_core.indexing.extractive import ExtractiveAnalyzer
-from memorai_core.models import Audit, Evidence, Explanation, ForgetReport, IndexReport, Message, Turn, UserStats, clean_text
+from memorai_core.indexing.prompted import PromptedAnalyzer
+from memorai_core.models import Answer, Audit, Evidence, Explanation, ForgetReport, IndexReport, Message, Turn, UserStats
 from memorai_core.protocols import ChatModel, Embedder, SessionAnalyzer
-from memorai_core.retrieval import rank
 from memorai_core.retrieval.cache import SnapshotCache
-from memorai_core.retrieval.explain import explain
+from memorai_core.retriever import Retriever
 from memorai_core.settings import Settings
 from memorai_core.storage import reading
 from memorai_core.storage.audits import audit
 from memorai_core.storage.database import Database
 from memorai_core.storage.forgetting import empty_derived
-from memorai_core.storage.loading import version
 from memorai_core.storage.turns import append
 from memorai_core.storage.users import user_row
-from memorai_core.vectors import Vectors, unit_vector
+from memorai_core.threads import in_thread
+from memorai_core.vectors import Vectors
+from memorai_core.view import View
 
 if TYPE_CHECKING:
     import networkx as nx
@@ -48,12 +46,14 @@ class Memory:
         self, database: Database, embedder: Embedder, analyzer: SessionAnalyzer, chat_model: ChatModel | None, settings: Settings
     ) -> None:
         self.settings = settings
+        self.embedder = embedder
         self._database = database
         self._chat_model = chat_model
         self._vectors = Vectors(database, embedder)
         self._indexer = Indexer(database, self._vectors, analyzer, sentence_layer=settings.sentence_layer)
         self._forgetter = Forgetter(database, self._vectors)
         self._snapshots = SnapshotCache()
+        self._retriever = Retriever(database, self._vectors, self._snapshots)
         self._background = BackgroundIndexer(lambda user_id: self.index(user_id=user_id))
 
     @classmethod
@@ -68,10 +68,13 @@ class Memory:
     ) -> Self:
         """Opens a database file, or makes it; ":memory:" gives one that goes with `close`.
 
-        Without a chat model nothing ever asks for one but `answer`; without an embedder the bundled one is loaded on first use.
+        With a chat model, `index` and `answer` use it; with one and `analyzer=ExtractiveAnalyzer()`, `answer` alone. Without an
+        embedder the bundled one is loaded on first use.
         Raises StoreError where the file is no memorai database or cannot be used, SchemaVersionError where a newer memorai wrote it.
         """
         settings = settings or Settings()
+        if analyzer is None and chat_model is not None:
+            analyzer = PromptedAnalyzer(prompting=settings.prompting, segmentation=settings.segmentation, gate=settings.gate)
         analyzer = analyzer or ExtractiveAnalyzer(segmentation=settings.segmentation, gate=settings.gate)
         return cls(Database(path), embedder or default_embedder(), analyzer, chat_model, settings)
 
@@ -98,14 +101,8 @@ class Memory:
 
         Stopped anywhere, it goes on there when called again. An error of a chat model's transport passes through.
         """
-        sessions, total = self._pending(user_id, rebuild)
-        start, embedding, tally, done = perf_counter(), self._vectors.seconds, Tally(), 0
-        for session in sessions:
-            for job in self._indexer.jobs(user_id, session):
-                done += self._indexer.save(job, run(self._indexer.flow(job), self._chat_model), tally)
-                if progress:
-                    progress(min(done, total), total)
-        return tally.report(perf_counter() - start, self._vectors.seconds - embedding)
+        self._prepare(user_id, rebuild)
+        return self._indexer.run(user_id, self._chat_model, progress)
 
     def index_soon(self, *, user_id: str) -> None:
         """`index` in a background thread, which `close` waits for; returns at once. Errors are logged, and raised by `drain`."""
@@ -137,36 +134,22 @@ class Memory:
         _scope("user_id", user_id)
         if session_id is not None:
             _scope("session_id", session_id)
-        if not isinstance(query, str):
-            raise ConfigurationError(f"query must be a string, not {query!r}")
-        if not isinstance(k, int) or k < 1:
-            raise ConfigurationError(f"k must be a whole number from 1 up, not {k!r}")
-        if not isinstance(as_of, datetime | None):
-            raise ConfigurationError(f"as_of must be a datetime, not {as_of!r}")
-        start = perf_counter()
-        query = str(clean_text(query))
-        with self._database.read() as db:
-            current = version(db, user_id)
-            if current is None:
-                raise UnknownUserError(f"nothing is stored of user {user_id!r}; append messages first, or check the id")
-            vector = self._query_vector(user_id, query, query_vector, current.dimension)
-            embedded = perf_counter()
-            snapshot = self._snapshots.get(db, current)
-            allowed = allowed_turns(db, snapshot, user_id, session_id, as_of)
-            ranking = rank(snapshot, query, vector, k, self.settings, allowed=allowed)
-            found = evidence_of(db, snapshot, ranking, query, user_id, as_of)
-        end = perf_counter()
-        timings = {"embed": (embedded - start) * 1e3, "rank": (end - embedded) * 1e3, "total": (end - start) * 1e3}
-        return replace(found, timings_ms=timings)
+        return self._retriever.retrieve(
+            query, user_id, k, self.settings, session_id=session_id, as_of=as_of, query_vector=query_vector
+        )  # fmt: skip
+
+    def answer(self, question: str, *, user_id: str, history: Sequence[Message] = (), now: datetime | None = None) -> Answer:
+        """An answer from what is remembered, its citations checked against the evidence; needs a chat model.
+
+        `history` is the conversation at hand, oldest first; `now` dates the question. It abstains where the evidence does not hold
+        the answer. Raises UnknownUserError, and ConfigurationError without a chat model; an error of its transport passes through.
+        """
+        evidence = self.retrieve(question, user_id=user_id)
+        return run(answer_flow(evidence, question, history, now), self._chat_model)
 
     def explain(self, evidence: Evidence, turn_id: str) -> Explanation:
         """Where a turn's score comes from: seed share and in-flows, which sum to the score. Raises UnknownTurnError."""
-        explanation = explain(evidence.trace, turn_id, query=evidence.query)
-        wanted = [part.node_id for part in explanation.contributions if part.kind == "entity"]
-        with self._database.read() as db:
-            names = reading.names(db, user_row(db, evidence.user_id) or 0, wanted)
-        labelled = (replace(part, label=names.get(part.node_id, part.label)) for part in explanation.contributions)
-        return replace(explanation, contributions=tuple(labelled))
+        return self._retriever.explain(evidence, turn_id)
 
     def graph(self, *, user_id: str) -> "nx.MultiDiGraph[str]":
         """A user's whole memory as a graph, all provenance as attributes (§3.2). Raises UnknownUserError."""
@@ -193,6 +176,12 @@ class Memory:
         self._snapshots.drop(user)
         return report
 
+    def view(self, *, user_id: str) -> View:
+        """One user's turns, segments, entities and triplets, to be read by id, name and nearness. Raises UnknownUserError."""
+        _scope("user_id", user_id)
+        with self._database.read() as db:
+            return View(self._database, self._retriever, _known(user_id, user_row(db, user_id)), user_id)
+
     def show(self, id_prefix: str, *, user_id: str | None = None) -> Audit:
         """One turn, segment, entity or triplet by its id or the start of it, with its provenance. Raises UnknownIdError."""
         if user_id is not None:
@@ -212,11 +201,7 @@ class Memory:
 
     def snapshot_bytes(self, *, user_id: str) -> int:
         """Bytes that a user's memory takes in this process while it is ready to be queried. Raises UnknownUserError."""
-        with self._database.read() as db:
-            current = version(db, user_id)
-            if current is None:
-                raise UnknownUserError(f"nothing is stored of user {user_id!r}")
-            return self._snapshots.get(db, current).nbytes
+        return self._retriever.snapshot_bytes(user_id)
 
     def users(self) -> list[str]:
         """The ids of all users in the store, sorted."""
@@ -236,15 +221,16 @@ class Memory:
 
     async def aappend(self, messages: Iterable[Message], *, user_id: str, session_id: str) -> list[Turn]:
         """`append`, in a thread."""
-        return await asyncio.to_thread(self.append, messages, user_id=user_id, session_id=session_id)
+        return await in_thread(self.append, messages, user_id=user_id, session_id=session_id)
 
     async def aindex(self, *, user_id: str, rebuild: bool = False, progress: Progress | None = None) -> IndexReport:
-        """`index`, in a thread."""
-        return await asyncio.to_thread(self.index, user_id=user_id, rebuild=rebuild, progress=progress)
+        """`index` with `Settings.max_concurrency` sessions side by side; the event loop stays free."""
+        await in_thread(self._prepare, user_id, rebuild)
+        return await self._indexer.arun(user_id, self._chat_model, progress, self.settings.max_concurrency)
 
     async def adrain(self, timeout: float | None = None) -> None:
         """`drain`, in a thread."""
-        await asyncio.to_thread(self.drain, timeout)
+        await in_thread(self.drain, timeout)
 
     async def aretrieve(
         self,
@@ -257,17 +243,22 @@ class Memory:
         query_vector: Sequence[float] | np.ndarray | None = None,
     ) -> Evidence:
         """`retrieve`, in a thread."""
-        return await asyncio.to_thread(
+        return await in_thread(
             self.retrieve, query, user_id=user_id, k=k, session_id=session_id, as_of=as_of, query_vector=query_vector
-        )
+        )  # fmt: skip
+
+    async def aanswer(self, question: str, *, user_id: str, history: Sequence[Message] = (), now: datetime | None = None) -> Answer:
+        """`answer`, without blocking the event loop."""
+        evidence = await self.aretrieve(question, user_id=user_id)
+        return await arun(answer_flow(evidence, question, history, now), self._chat_model)
 
     async def aforget(
         self, *, user_id: str, turn_id: str | None = None, session_id: str | None = None, everything: bool = False
     ) -> ForgetReport:
         """`forget`, in a thread."""
-        return await asyncio.to_thread(self.forget, user_id=user_id, turn_id=turn_id, session_id=session_id, everything=everything)
+        return await in_thread(self.forget, user_id=user_id, turn_id=turn_id, session_id=session_id, everything=everything)
 
-    def _pending(self, user_id: str, rebuild: bool) -> tuple[list[int], int]:
+    def _prepare(self, user_id: str, rebuild: bool) -> None:
         _scope("user_id", user_id)
         with self._database.read() as db:
             user = _known(user_id, user_row(db, user_id))
@@ -275,14 +266,6 @@ class Memory:
             with self._database.write() as db:
                 empty_derived(db, user)
             self._vectors.forget_check(user_id)
-        return self._indexer.pending(user_id)
-
-    def _query_vector(self, user_id: str, query: str, given: Sequence[float] | np.ndarray | None, dimension: int) -> np.ndarray:
-        if given is not None:
-            return unit_vector(given, dimension)
-        if dimension == 0 or not query.strip():
-            return np.zeros(dimension, np.float32)
-        return self._vectors.of_query(user_id, query)
 
 
 def _scope(name: str, value: str) -> None:

@@ -23,6 +23,9 @@ class Settings(BaseModel):
     prompting: Literal["paper", "fused"] = "fused"
     """With a chat model: one call a step as in appendix C, or gate, summary, triplets and entities in one call."""
 
+    max_concurrency: Annotated[int, Field(ge=1)] = 16
+    """How many sessions `aindex` analyses side by side."""
+
     # Reading, §3.3.1
     aspect_k: Annotated[int, Field(ge=1)] = 20
     """How many seeds each aspect gives: the paper's top-k."""
@@ -45,7 +48,8 @@ class Settings(BaseModel):
     lexical: Annotated[float, Field(ge=0)] = 1.0
     """Weight of a turn's BM25 score in its seed (ours); 0 leaves words out."""
     adjacency: Annotated[float, Field(ge=0)] = 1.2
-    """What a turn sends to the next turn of its session, as a multiple of all it sends elsewhere; a quarter of it to the one before (ours)."""
+    """What a turn sends to the next turn of its session, as a multiple of all it sends elsewhere, and a quarter of it to the one
+    before (ours)."""
     dropped_weight: Share = 0.2
     """Factor on the seed of a turn that the memory gate dropped, and on what its neighbours send it (ours)."""
     tolerance: Annotated[float, Field(gt=0)] = 1e-6

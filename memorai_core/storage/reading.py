@@ -1,8 +1,9 @@
 """Rows as the nouns of `models`: for evidence, for audits and for exports."""
 
+import json
 import sqlite3
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from typing import Any
 
 from memorai_core.models import Description, Entity, Segment, Triplet, Turn, UserStats
@@ -75,6 +76,50 @@ def entities_by_row(db: sqlite3.Connection, rows: Sequence[int]) -> list[Entity]
     ]  # fmt: skip
 
 
+def turn_rows(db: sqlite3.Connection, user: int, turn_ids: Collection[str] | None, session_id: str | None) -> list[int]:
+    """The rows of a user's turns, of those given, of one session's, in the order of their sessions."""
+    sql = "SELECT t.turn FROM turns t JOIN sessions s USING (session) WHERE t.user = ?"
+    values: list[object] = [user]
+    if turn_ids is not None:
+        sql, values = f"{sql} AND t.turn_id IN {_LISTED}", [*values, _listed(turn_ids)]
+    if session_id is not None:
+        sql, values = f"{sql} AND s.session_id = ?", [*values, session_id]
+    return column(db, f"{sql} ORDER BY t.session, t.position", *values)
+
+
+def entity_rows(db: sqlite3.Connection, user: int, entity_ids: Collection[str] | None) -> list[int]:
+    """The rows of a user's entities, or of those given, in order of making."""
+    if entity_ids is None:
+        return column(db, "SELECT entity FROM entities WHERE user = ? ORDER BY entity", user)
+    sql = f"SELECT entity FROM entities WHERE user = ? AND entity_id IN {_LISTED} ORDER BY entity"
+    return column(db, sql, user, _listed(entity_ids))
+
+
+def triplet_rows(
+    db: sqlite3.Connection,
+    user: int,
+    ends: Collection[str] | None,
+    citing: Collection[str] | None,
+    without: Collection[str],
+    limit: int | None,
+) -> list[int]:
+    """The rows of a user's triplets, or of those with an end among entity ids or a source among turn ids, best first.
+
+    First those with both ends among the entities, then those that a model or an annotator made, then the newest.
+    """
+    values = {"user": user, "ends": _listed(ends or ()), "citing": _listed(citing or ()), "without": _listed(without), "limit": limit}
+    ends_sql = f"SELECT entity FROM entities WHERE user = :user AND entity_id IN {_LISTED.replace('?', ':ends')}"
+    turns_sql = f"SELECT turn FROM turns WHERE user = :user AND turn_id IN {_LISTED.replace('?', ':citing')}"
+    chosen = "SELECT triplet FROM triplets WHERE user = :user"
+    if ends is not None or citing is not None:
+        chosen = f"""SELECT triplet FROM triplets WHERE subject IN ends UNION SELECT triplet FROM triplets WHERE object IN ends
+            UNION SELECT triplet FROM triplet_turns WHERE turn IN ({turns_sql})"""
+    sql = f"""WITH ends AS ({ends_sql}) SELECT triplet FROM triplets WHERE triplet IN ({chosen})
+        AND relation NOT IN {_LISTED.replace("?", ":without")}
+        ORDER BY (subject IN ends) + (object IN ends) DESC, origin = 'extractive', triplet DESC LIMIT coalesce(:limit, -1)"""
+    return [row[0] for row in db.execute(sql, values)]
+
+
 def names(db: sqlite3.Connection, user: int, entity_ids: Sequence[str]) -> dict[str, str]:
     """The names of entities by id."""
     return dict(_in(db, f"SELECT entity_id, name FROM entities WHERE user = {user:d} AND entity_id IN", entity_ids))
@@ -104,6 +149,14 @@ def _stats_of(db: sqlite3.Connection, user: int, user_id: str) -> UserStats:
     return UserStats(
         user_id, count["sessions"], turns, pending, kept, dropped, count["segments"], count["entities"], count["triplets"], count["texts"]
     )  # fmt: skip
+
+
+_LISTED = "(SELECT value FROM json_each(?))"
+
+
+def _listed(values: Collection[str]) -> str:
+    """Any number of strings as one value for _LISTED."""
+    return json.dumps(list(values))
 
 
 def _in(db: sqlite3.Connection, sql: str, values: Iterable[object], order: str = "") -> list[tuple[Any, ...]]:
