@@ -9,6 +9,7 @@ from pathlib import Path
 from hypothesis import strategies as st
 
 from memorai_core import Memory, Message
+from memorai_core.models import EntityDraft, SegmentMemory, SessionMemory, TripletDraft
 from memorai_core.testing import HashingEmbedder
 
 DAY = datetime(2024, 5, 1, 9, 0, tzinfo=UTC)
@@ -139,3 +140,22 @@ def assert_partition(memory, user_id):
 
 
 texts = st.lists(st.sampled_from(WORDS), min_size=1, max_size=6).map(" ".join)
+
+
+class Fickle:
+    """Segments of three turns, of which those that speak of a quilt are dropped; what it says of a segment depends on all of its turns."""
+
+    def analyze(self, session, turn_vectors):
+        turns = session.turns
+        return SessionMemory(tuple(self._segment(turns[start : start + 3]) for start in range(0, len(turns), 3)))
+        yield []
+
+    def _segment(self, turns):
+        kept = [turn for turn in turns if turn.text.strip() and "quilt" not in turn.text]
+        ids = tuple(turn.turn_id for turn in kept)
+        name = f"topic {' '.join(turn.text[:3] for turn in turns)}"
+        triplets = [TripletDraft(kept[0].speaker, "spoke_of", name, f"{kept[0].text} and so on", ids, origin="model")] if kept else []
+        triplets += [TripletDraft(turn.speaker, "said", turn.text, f"{turn.speaker} said {turn.text}", (turn.turn_id,)) for turn in kept]
+        entities = [EntityDraft(turn.text, f"What {turn.speaker} said of {turn.text}", ids) for turn in kept[:1]]
+        entities += [EntityDraft("everything", f"All {len(turns)} of {name}", tuple(turn.turn_id for turn in turns))]
+        return SegmentMemory(tuple(turn.turn_id for turn in turns), frozenset(ids), f"Of {name}", tuple(triplets), tuple(entities))
