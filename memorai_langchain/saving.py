@@ -1,0 +1,34 @@
+"""Appending turns, and having them indexed in the background, at once, or by someone else."""
+
+from collections.abc import Sequence
+from typing import Literal
+
+from memorai_core import Memory, Message, Turn
+
+IndexWhen = Literal["background", "inline", "manual"]
+"""Who turns appended turns into graph: a worker of the memory, the call that appends, or the application by `Memory.index`."""
+
+
+def save(memory: Memory, messages: Sequence[Message], *, user_id: str, session_id: str, index: IndexWhen) -> list[Turn]:
+    """Appends messages, all or none, and sees to their indexing; gives their turns."""
+    turns = memory.append(messages, user_id=user_id, session_id=session_id) if messages else []
+    if turns:
+        _index(memory, user_id, index)
+    return turns
+
+
+async def asave(memory: Memory, messages: Sequence[Message], *, user_id: str, session_id: str, index: IndexWhen) -> list[Turn]:
+    """`save`, without blocking the event loop."""
+    turns = await memory.aappend(messages, user_id=user_id, session_id=session_id) if messages else []
+    if turns and index == "inline":
+        await memory.aindex(user_id=user_id)
+    elif turns:
+        _index(memory, user_id, index)
+    return turns
+
+
+def _index(memory: Memory, user_id: str, index: IndexWhen) -> None:
+    if index == "background":
+        memory.index_soon(user_id=user_id)
+    elif index == "inline":
+        memory.index(user_id=user_id)
