@@ -16,14 +16,14 @@ _ESCAPE = re.compile(r"""\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4})""")
 
 
 def requoted(text: str) -> str:
-    """The same text with every string in double quotes, and what is inside them escaped."""
+    """The same text with every string inside a bracket in double quotes, and what is inside them escaped."""
     written: list[str] = []
     open_brackets: list[str] = []
     place, key = 0, False
     while place < len(text):
         mark = text[place]
         inside = open_brackets[-1] if open_brackets else ""
-        if mark in "\"'":
+        if mark in "\"'" and inside:
             string, place = _string(text, place, _AFTER_KEY if key else _AFTER_MEMBER if inside == "{" else _AFTER_ELEMENT)
             written.append(string)
             key = inside == "{" and not key  # a key and its value take turns, even where the comma is missing

@@ -1,7 +1,7 @@
 """How the JSON in a reply is found and repaired (B.2): neither raising nor evaluating anything.
 
-Well-formed JSON is taken as it is, wherever in the reply it stands. Only then is the text repaired, and never past its last
-closing bracket or quote: what a reply was cut off in the middle of is left out, not guessed.
+Well-formed JSON is taken as it is, wherever in the reply it stands. Only then is the text repaired, and never past the last
+bracket or quote that it closes: what a reply was cut off in the middle of is left out, not guessed.
 """
 
 import json
@@ -27,7 +27,7 @@ OPENINGS: Final = 200
 _THOUGHT = re.compile(r"\A.*</think(?:ing)?>", re.DOTALL | re.IGNORECASE)
 _FENCE = re.compile(r"^[ \t]*(?:```|~~~)[\w-]*[ \t]*$", re.MULTILINE)
 _PUNCTUATION = re.compile(r"[{}\[\]\"'\\]")
-_QUOTE = re.compile(r'(?<!\\)"')
+_MARK = re.compile(r'"(?:[^"\\]|\\.)*("|\Z)|[{}\[\]]', re.DOTALL)
 _DECODER = json.JSONDecoder(strict=False)
 
 
@@ -46,7 +46,7 @@ def read_reply(text: str, schema: type[S], *, cites: int) -> S | Rejected:
     """
     if len(text) > LONGEST:
         return Rejected("too_long", f"it has more than {LONGEST} characters", text[:LONGEST])
-    text = _FENCE.sub("", without_thinking(text)).strip()
+    text = _FENCE.sub("", _unquoted(without_thinking(text))).strip()
     if not text:
         return Rejected("empty", "it is empty")
     failure = Rejected("unreadable", "no whole JSON object was found in it", text)
@@ -64,14 +64,21 @@ def without_thinking(text: str) -> str:
     return _THOUGHT.sub("", text).strip().removeprefix("\ufeff")
 
 
+def _unquoted(text: str) -> str:
+    """What a reply says that is one JSON string with everything else in it."""
+    try:
+        inside = json.loads(text) if text.startswith('"') else text
+    except ValueError:
+        return text
+    return str(inside)
+
+
 def _values(text: str) -> Iterator[_Found]:
     """The objects that the text may stand for, most likely first; a list, only where it is all there is."""
     yield from reversed([_Found(value) for value in _well_formed(text)])
-    if len(text) > LONGEST_REPAIRED or len(_PUNCTUATION.findall(text)) > MOST_PUNCTUATION * len(text):
-        return
-    for start in {text.find("{"): None, 0 if text.startswith("[") else -1: None}:
-        if start >= 0:
-            yield from _repaired(requoted(text[start:]))
+    noise = len(_PUNCTUATION.findall(text)) > MOST_PUNCTUATION * len(text)
+    if "{" in text and len(text) <= LONGEST_REPAIRED and not noise:
+        yield from _repaired(requoted(text[text.index("{") :]))
 
 
 def _well_formed(text: str) -> Iterator[object]:
@@ -84,24 +91,41 @@ def _well_formed(text: str) -> Iterator[object]:
         except (ValueError, RecursionError):
             place = text.find("{", place + 1)
         else:
-            yield value
+            if text[place] == "{" or end == len(text):
+                yield value
             place = text.find("{", end)
 
 
 def _repaired(text: str) -> Iterator[_Found]:
-    bracket = max(text.rfind("}"), text.rfind("]")) + 1
-    if len(_QUOTE.findall(text[:bracket])) % 2 == 0:  # not a bracket within a string
-        unclosed = text.count("{", 0, bracket) > text.count("}", 0, bracket)
-        yield from _repair(text[:bracket], cut_off=unclosed and bracket < len(text))
-    if (whole := text.rstrip(", \n")).endswith('"'):
-        yield from _repair(whole, cut_off=False)
+    """The values of a text whose strings are well-formed, the last first, and what there is of one that was cut off."""
+    whole: list[str] = []
+    brackets: list[str] = []
+    start, place, closed, open_there, quoted = 0, 0, 0, "", 0
+    while mark := _MARK.search(text, place):
+        place = mark.end()
+        if mark[0] in "{[":
+            start = mark.start() if not brackets else start
+            brackets.append("}" if mark[0] == "{" else "]")
+        elif mark[0] in "}]" and brackets:
+            brackets.pop()
+            closed, open_there = place, "".join(reversed(brackets))
+            if not brackets:
+                whole.append(text[start:place])
+        elif mark[0].startswith('"') and not brackets:
+            place = mark.start() + 1
+        elif mark[1]:
+            quoted = place
+    for part in reversed(whole):
+        yield from _repair(part, cut_off=False)
+    if brackets:
+        if closed > start:
+            yield from _repair(text[start:closed] + open_there, cut_off=text[closed:].strip() != "")
+        if quoted and not text[quoted:].strip(", \n"):
+            yield from _repair(text[start:quoted] + "".join(reversed(brackets)), cut_off=False)
 
 
 def _repair(text: str, *, cut_off: bool) -> Iterator[_Found]:
     try:
-        value = json_repair.loads(text)
+        yield _Found(json_repair.loads(text), cut_off)
     except Exception:  # whatever stops the repairer, the reply is unreadable, and no more than that
         return
-    values: list[object] = list(reversed(value)) if isinstance(value, list) and text.startswith("{") else [value]
-    for one in values:
-        yield _Found(one, cut_off)

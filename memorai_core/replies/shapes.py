@@ -149,7 +149,7 @@ def _turn_number(value: object, info: ValidationInfo) -> int:
 
 def _listed(values: object) -> object:
     """ "1, 2" and 1 are lists of numbers, badly written."""
-    if isinstance(values, str):
+    if isinstance(values, str) and values.strip():
         return [part for part in re.split(r"[,;]", values.strip().strip("[]")) if part.strip()]
     return [values] if isinstance(values, int | float) and not isinstance(values, bool) else values
 
