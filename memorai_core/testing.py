@@ -16,7 +16,7 @@ import numpy as np
 
 from memorai_core.errors import ConfigurationError
 from memorai_core.flow import Prompt, Reply
-from memorai_core.indexing.stopwords import STOPWORDS
+from memorai_core.indexing.grounding import content_terms
 
 _WORD = re.compile(r"\w+|[^\w\s\x00-\x7f]")
 """Words, and signs beyond ASCII one by one, so that an emoji counts as a word and a full stop does not."""
@@ -158,7 +158,8 @@ def faithful_reply(prompt: Prompt) -> str:
 
 def _longest(words: list[str]) -> str:
     """The longest word that has a meaning of its own and is fit for a name, or nothing."""
-    return max((word for word in words if word[0].isalpha() and len(word) <= 60 and word.casefold() not in STOPWORDS), key=len, default="")
+    longest_first = sorted(words, key=len, reverse=True)
+    return next((word for word in longest_first if word[0].isalpha() and len(word) <= 60 and content_terms(word)), "")
 
 
 def _numbered_turns(conversation: str) -> list[tuple[int, str, list[str]]]:

@@ -14,7 +14,7 @@ from memorai_core.indexing.stopwords import STOPWORDS
 from memorai_core.models import Turn
 from memorai_core.prompts import Passage
 from memorai_core.prompts.passage import MONTHS, WEEKDAYS
-from memorai_core.terms import terms
+from memorai_core.terms import stem, terms
 
 YEARS_AWAY: Final = 10
 """How far a year may lie from the time of the turn that speaks of it without naming it ("six years ago")."""
@@ -28,6 +28,7 @@ _AROUND = (
 )
 _ANCHORS = frozenset(word.casefold() for name in (*MONTHS, *WEEKDAYS) for word in (name, name[:3])) | frozenset(_SEASONS.split())
 _DATE_WORDS = _ANCHORS | frozenset(_AROUND.split())
+_STOP_TERMS = STOPWORDS | {stem(word) for word in STOPWORDS}
 _SPEAKING = frozenset(["i", "me", "my", "mine", "myself"])
 
 
@@ -46,7 +47,7 @@ class Ground:
 
     def holds(self, name: str, turn_ids: Sequence[str]) -> bool:
         """Whether a name is grounded in the turns that are cited for it."""
-        words = _content(name)
+        words = content_terms(name)
         if not self._speakers.isdisjoint(words or terms(name)):
             return True
         if any(_akin(word, self._of(turn_id)) for word in words for turn_id in turn_ids):
@@ -60,11 +61,10 @@ class Ground:
         return self._words[turn_id]
 
 
-def _content(name: str) -> list[str]:
-    """The terms of a name without stop words; of scripts without spaces, the pairs of characters, where there are pairs."""
-    found = [term for word in re.findall(r"[\w'’]+", name) if word.casefold().replace("’", "'") not in STOPWORDS for term in terms(word)]
-    pairs = [term for term in found if len(term) > 1 or term.isascii()]
-    return pairs or found
+def content_terms(name: str) -> list[str]:
+    """The terms of a name that are no stop words; of scripts without spaces, the pairs of characters, where there are pairs."""
+    found = [term for term in terms(name) if term not in _STOP_TERMS]
+    return [term for term in found if len(term) > 1 or term.isascii()] or found
 
 
 def _akin(word: str, words: frozenset[str]) -> bool:
