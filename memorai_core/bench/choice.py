@@ -1,7 +1,7 @@
 """What a benchmark command was asked for, and the run that comes of it."""
 
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import cast
@@ -18,6 +18,7 @@ from memorai_core.bench.metrics import KS, LEVEL, RESAMPLES, SEED
 from memorai_core.bench.names import AnalyzerName, DatasetName
 from memorai_core.bench.outcomes import Outcomes, code_digest
 from memorai_core.bench.registry import Workshop
+from memorai_core.bench.replies import RememberedChatModel
 from memorai_core.bench.runner import Entrant, Finished, run
 from memorai_core.embedding import TransformersEmbedder, default_embedder
 from memorai_core.errors import ConfigurationError
@@ -47,15 +48,28 @@ class Run:
     categories: frozenset[str] | None
     embedder: CachedEmbedder
     outcomes: Outcomes
+    closing: ExitStack
 
     def workshops(self) -> list[Workshop]:
         """One for each chat model, or one without."""
         if not self.choice.models:
             return [Workshop(self.embedder, self.choice.analyzer)]
-        return [Workshop(self.embedder, self.choice.analyzer, open_chat_model(name), name) for name in self.choice.models]
+        return [Workshop(self.embedder, self.choice.analyzer, self.chat_model(name), name) for name in self.choice.models]
+
+    def chat_model(self, name: str) -> ChatModel:
+        """The chat model PROVIDER:NAME, its replies remembered in the cache."""
+        return self.closing.enter_context(closing(RememberedChatModel(open_chat_model(name), self.choice.cache, name)))
 
     def finished(self, entrants: Sequence[Entrant], *, ask: bool = True) -> Iterator[Finished]:
-        """Every entrant's outcome on every conversation, with a progress bar on standard error."""
+        """Every entrant's outcome on every conversation, with a progress bar."""
+        with self.progress(len(entrants)) as step:
+            for one in run(self.dataset, entrants, self.embedder, self.outcomes, limit=self.choice.limit, ask=ask):
+                step(f"{one.case.conversation.user_id} {one.entrant}")
+                yield one
+
+    @contextmanager
+    def progress(self, entrants: int) -> Iterator[Callable[[str], None]]:
+        """A progress bar on standard error over the conversations of each entrant; call with what was just finished."""
         shown = Console(stderr=True)
         columns = (
             TextColumn("{task.description}"),
@@ -65,10 +79,8 @@ class Run:
             TimeRemainingColumn(compact=True),
         )
         with Progress(*columns, console=shown, disable=not shown.is_terminal) as bar:
-            task = bar.add_task("reading", total=len(entrants) * sum(1 for _ in self.dataset.cases(self.choice.limit)))
-            for one in run(self.dataset, entrants, self.embedder, self.outcomes, limit=self.choice.limit, ask=ask):
-                bar.update(task, advance=1, description=f"{one.case.conversation.user_id} {one.entrant}")
-                yield one
+            task = bar.add_task("reading", total=entrants * sum(1 for _ in self.dataset.cases(self.choice.limit)))
+            yield lambda finished: bar.update(task, advance=1, description=finished)
 
     def settings(self, command: str, entrants: Sequence[Entrant]) -> Figures:
         """All that the figures depend on, for the record."""
@@ -98,12 +110,10 @@ def open_run(choice: Choice) -> Iterator[Run]:
     if choice.analyzer == "prompted" and not choice.models:
         raise ConfigurationError("--analyzer prompted needs a chat model: name it with --model PROVIDER:NAME")
     inner = TransformersEmbedder(choice.embedder) if choice.embedder else default_embedder()
-    embedder, outcomes = CachedEmbedder(inner, choice.cache), Outcomes(choice.cache)
-    try:
-        yield Run(choice, dataset, categories, embedder, outcomes)
-    finally:
-        embedder.close()
-        outcomes.close()
+    with ExitStack() as stack:
+        embedder = stack.enter_context(closing(CachedEmbedder(inner, choice.cache)))
+        outcomes = stack.enter_context(closing(Outcomes(choice.cache)))
+        yield Run(choice, dataset, categories, embedder, outcomes, stack)
 
 
 def open_chat_model(name: str) -> ChatModel:

@@ -94,6 +94,30 @@ def ablations_command(
     _show(ablations(chosen, paper=paper), out, plot)
 
 
+@app.command("answers")
+def answers_command(
+    dataset: DatasetOption,
+    data: Data,
+    systems: Systems = "full-history,bm25+dense,paper,memorai",
+    judge: Annotated[str | None, typer.Option("--judge", metavar="PROVIDER:NAME", help="A chat model that judges the answers.")] = None,
+    k: Annotated[int, typer.Option("-k", min=1, help="How many turns are retrieved.")] = 10,
+    max_tokens: Annotated[int, typer.Option("--max-tokens", min=100, help="Of evidence in a prompt, but for full-history.")] = 8000,
+    bertscore: Annotated[bool, typer.Option("--bertscore", help="Also BERTScore; needs the extra bertscore.")] = False,
+    analyzer: Analyzer = "extractive",
+    categories: Categories = None,
+    limit: Limit = None,
+    cache: Cache = CACHE,
+    embedder: EmbedderName = None,
+    models: Models = None,
+    out: Out = None,
+) -> None:
+    """A chat model's answers from what each system retrieves, with and without triplets (Tables 1, 8, 13)."""
+    from memorai_core.bench.answers import answers
+
+    chosen = _choice(dataset, data, cache, analyzer, categories, limit, embedder, models)
+    _show(answers(chosen, _names(systems), judge, k=k, max_tokens=max_tokens, bertscore=bertscore), out)
+
+
 @app.command("robustness")
 def robustness_command(
     dataset: DatasetOption,

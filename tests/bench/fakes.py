@@ -5,6 +5,7 @@ from collections import Counter
 
 from memorai_core.bench.datasets import open_dataset
 from memorai_core.bench.embedding_cache import CachedEmbedder
+from memorai_core.bench.outcomes import Outcomes
 from memorai_core.bench.units import lay_out
 from memorai_core.testing import HashingEmbedder
 
@@ -23,10 +24,27 @@ class AskedEmbedder(HashingEmbedder):
         return super().embed_query(text)
 
 
+OPEN = []
+"""What the fixture of every test closes at its end."""
+
+
+def until_the_end(one):
+    OPEN.append(one)
+    return one
+
+
+def cached(embedder, folder):
+    return until_the_end(CachedEmbedder(embedder, folder))
+
+
+def kept_in(folder):
+    return until_the_end(Outcomes(folder))
+
+
 def one_case(folder, *samples):
     """The first case of a LoCoMo file, its layout, and a cached word embedder."""
     case = next(open_dataset("locomo", write_locomo(folder, *samples)).cases())
-    return case, lay_out(case.conversation), CachedEmbedder(AskedEmbedder(), folder / "cache")
+    return case, lay_out(case.conversation), cached(AskedEmbedder(), folder / "cache")
 
 
 def textbook_bm25(documents, query, k1=1.5, b=0.75):

@@ -2,18 +2,18 @@ import asyncio
 
 import numpy as np
 
-from memorai_core.bench.embedding_cache import CachedEmbedder, identify
+from memorai_core.bench.embedding_cache import identify
 from memorai_core.protocols import WindowedEmbedder
 
-from .fakes import AskedEmbedder
+from .fakes import AskedEmbedder, cached
 
 
 def test_nothing_is_embedded_twice_across_runs(tmp_path):
-    first = CachedEmbedder(AskedEmbedder(), tmp_path)
+    first = cached(AskedEmbedder(), tmp_path)
     made = first.embed_windows(["a cat", "a dog", "a cat", "\ud800 broken"])
     first.close()
     inner = AskedEmbedder()
-    second = CachedEmbedder(inner, tmp_path)
+    second = cached(inner, tmp_path)
     inner.asked.clear()
     kept = second.embed_windows(["\ud800 broken", "a dog", "a cat"])
     assert inner.asked == []
@@ -25,9 +25,9 @@ def test_nothing_is_embedded_twice_across_runs(tmp_path):
 
 
 def test_cost_is_that_of_embedding_however_warm_the_cache(tmp_path):
-    cold = CachedEmbedder(AskedEmbedder(), tmp_path)
+    cold = cached(AskedEmbedder(), tmp_path)
     cold.embed_windows(["one text", "another text, a longer one"])
-    warm = CachedEmbedder(AskedEmbedder(), tmp_path)
+    warm = cached(AskedEmbedder(), tmp_path)
     warm.embed_windows(["one text", "another text, a longer one"])
     assert warm.spent.texts == 2
     assert 0 < warm.spent.seconds == cold.spent.seconds
@@ -36,7 +36,7 @@ def test_cost_is_that_of_embedding_however_warm_the_cache(tmp_path):
 
 def test_queries_are_kept_apart_from_documents_and_keep_their_time(tmp_path):
     inner = AskedEmbedder()
-    cache = CachedEmbedder(inner, tmp_path)
+    cache = cached(inner, tmp_path)
     cache.embed_windows(["a cat"])
     inner.asked.clear()
     vector, seconds = cache.query("a cat")
@@ -50,11 +50,11 @@ def test_queries_are_kept_apart_from_documents_and_keep_their_time(tmp_path):
 def test_embedders_do_not_share_vectors(tmp_path):
     assert identify(AskedEmbedder()) == identify(AskedEmbedder())
     assert identify(AskedEmbedder()) != identify(AskedEmbedder(dimension=32))
-    CachedEmbedder(AskedEmbedder(), tmp_path).embed_windows(["a cat"])
+    cached(AskedEmbedder(), tmp_path).embed_windows(["a cat"])
     other = AskedEmbedder(dimension=32)
-    CachedEmbedder(other, tmp_path).embed_windows(["a cat"])
+    cached(other, tmp_path).embed_windows(["a cat"])
     assert "a cat" in other.asked
 
 
 def test_it_is_a_windowed_embedder(tmp_path):
-    assert isinstance(CachedEmbedder(AskedEmbedder(), tmp_path), WindowedEmbedder)
+    assert isinstance(cached(AskedEmbedder(), tmp_path), WindowedEmbedder)

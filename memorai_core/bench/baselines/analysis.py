@@ -1,6 +1,6 @@
 """What a run's analyzer derives from a conversation, for the systems that are built on it, so that all have the same."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TypeAlias
 
@@ -9,7 +9,7 @@ from memorai_core.bench.datasets import Case
 from memorai_core.bench.embedding_cache import CachedEmbedder
 from memorai_core.bench.systems import IndexStatistics, turn_text
 from memorai_core.bench.units import Layout
-from memorai_core.flow import Prompt, Reply, run
+from memorai_core.flow import Usage, run
 from memorai_core.indexing import index_session
 from memorai_core.models import SegmentMemory, SessionTail, Turn
 from memorai_core.protocols import ChatModel, SessionAnalyzer
@@ -51,13 +51,13 @@ class Analyses:
         conversation, analyzer = case.conversation, self._analyzer_for(case)
         rows = embed_rows(self._embedder, [turn_text(message) for message in layout.messages])
         vectors = rows.means()
-        chat_model = _Counted(self._chat_model) if self._chat_model else None
+        usage = Usage()
         segments: list[SegmentMemory] = []
         rejected: dict[str, int] = {}
         first = 0
         for session in conversation.sessions:
             tail = session_tail(conversation.user_id, session.session_id, layout, range(first, first + len(session.messages)))
-            memory = run(index_session(tail, vectors[first : first + len(session.messages)], analyzer), chat_model)
+            memory = run(index_session(tail, vectors[first : first + len(session.messages)], analyzer), self._chat_model, usage)
             segments += memory.segments
             for kind, count in memory.rejected.items():
                 rejected[kind] = rejected.get(kind, 0) + count
@@ -67,32 +67,12 @@ class Analyses:
             kept=sum(len(segment.kept) for segment in segments),
             segments=len(segments),
             sessions=len(conversation.sessions),
-            calls=chat_model.calls if chat_model else 0,
-            input_tokens=chat_model.input_tokens if chat_model else 0,
-            output_tokens=chat_model.output_tokens if chat_model else 0,
+            calls=usage.calls,
+            input_tokens=usage.input_tokens,
+            output_tokens=usage.output_tokens,
             rejected=rejected,
         )
         return Analysis(tuple(segments), rows, statistics)
-
-
-class _Counted:
-    """A chat model that counts what it is asked."""
-
-    def __init__(self, chat_model: ChatModel) -> None:
-        self._chat_model = chat_model
-        self.calls = self.input_tokens = self.output_tokens = 0
-
-    def generate(self, prompts: Sequence[Prompt]) -> list[Reply]:
-        return self._count(self._chat_model.generate(prompts))
-
-    async def agenerate(self, prompts: Sequence[Prompt]) -> list[Reply]:
-        return self._count(await self._chat_model.agenerate(prompts))
-
-    def _count(self, replies: list[Reply]) -> list[Reply]:
-        self.calls += len(replies)
-        self.input_tokens += sum(reply.input_tokens or 0 for reply in replies)
-        self.output_tokens += sum(reply.output_tokens or 0 for reply in replies)
-        return replies
 
 
 def session_tail(user_id: str, session_id: str, layout: Layout, places: range) -> SessionTail:
