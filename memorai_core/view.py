@@ -39,10 +39,19 @@ class View:
                 segment_ids = reading.column(db, "SELECT segment_id FROM segments WHERE user = ? ORDER BY segment", self._user)
             return reading.segments_by_id(db, self._user, segment_ids)
 
-    def entities(self, names: Collection[str] | None = None, *, entity_ids: Collection[str] | None = None) -> list[Entity]:
-        """Entities in order of making; a name is matched as memorai identifies entities, so "ALICE" finds Alice."""
+    def entities(
+        self,
+        names: Collection[str] | None = None,
+        *,
+        entity_ids: Collection[str] | None = None,
+        turn_ids: Collection[str] | None = None,
+    ) -> list[Entity]:
+        """Entities of a name, of an id, or mentioned in a turn, in order of making.
+
+        A name is matched as memorai identifies entities, so "ALICE" finds Alice.
+        """
         with self._database.read() as db:
-            return reading.entities_by_row(db, reading.entity_rows(db, self._user, self._wanted(names, entity_ids)))
+            return reading.entities_by_row(db, reading.entity_rows(db, self._user, self._wanted(names, entity_ids), turn_ids))
 
     def triplets(
         self,

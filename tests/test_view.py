@@ -52,6 +52,13 @@ def test_an_entity_is_found_by_any_spelling_of_its_name_and_by_id(memory):
     assert len({entity.entity_id for entity in view.entities()}) == memory.stats("alice")[0].entities
 
 
+def test_the_entities_of_a_turn_are_those_that_it_mentions(memory):
+    view = memory.view(user_id="alice")
+    for turn in view.turns():
+        assert view.entities(turn_ids=[turn.turn_id]) == [entity for entity in view.entities() if turn.turn_id in entity.turn_ids]
+    assert view.entities(turn_ids=[]) == []
+
+
 def test_triplets_about_a_name_have_it_at_an_end_and_those_citing_a_turn_cite_it(memory):
     view = memory.view(user_id="alice")
     everything = view.triplets()
