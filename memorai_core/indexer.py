@@ -4,6 +4,7 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from time import perf_counter
+from typing import TYPE_CHECKING, ParamSpec, TypeVar
 
 import numpy as np
 
@@ -20,6 +21,14 @@ from memorai_core.storage.users import user_row
 from memorai_core.threads import all_or_error, in_thread
 from memorai_core.vectors import Vectors
 
+if TYPE_CHECKING:
+    from asyncio import Semaphore
+
+P = ParamSpec("P")
+T = TypeVar("T")
+
+WORKERS = 2
+"""Threads of `arun` that embed and save at once: more would take turns at the interpreter, and keep the event loop waiting."""
 Progress = Callable[[int, int], None]
 """Called with the turns done and the turns in all."""
 
@@ -93,13 +102,13 @@ class Indexer:
         from asyncio import Semaphore
 
         work = await in_thread(self._work, user_id, progress)
-        free = Semaphore(max_concurrency)
+        free, working = Semaphore(max_concurrency), Semaphore(WORKERS)
 
         async def one(session: int) -> None:
             async with free:
-                while job := await in_thread(self._job, user_id, session):
+                while job := await _alone(working, self._job, user_id, session):
                     memory = await arun(self._flow(job), chat_model, work.usage)
-                    if counts := await in_thread(self._save, job, memory):
+                    if counts := await _alone(working, self._save, job, memory):
                         work.add(job, memory, counts)
 
         await all_or_error([one(session) for session in work.sessions])
@@ -149,3 +158,8 @@ class Indexer:
             "dropped": len(job.tail.turns) - kept, "triplets": sum(len(segment.triplets) for segment in memory.segments),
             "entities": entities, "embedded": len(fresh),
         }  # fmt: skip
+
+
+async def _alone(working: "Semaphore", function: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
+    async with working:
+        return await in_thread(function, *args, **kwargs)

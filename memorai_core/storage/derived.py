@@ -1,5 +1,6 @@
 """What is derived from turns: segments, entities, triplets and vectors. Saved, invalidated and forgotten here."""
 
+import json
 import sqlite3
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -81,10 +82,14 @@ def derived_texts(memory: SessionMemory) -> list[str]:
 
 def stored_texts(db: sqlite3.Connection, user: int, bodies: Iterable[str]) -> dict[bytes, int]:
     """The row of each given text that is stored already, by key."""
-    keys = list({identity.text_key(body): None for body in bodies})
+    return _text_rows(db, user, {identity.text_key(body) for body in bodies})
+
+
+def _text_rows(db: sqlite3.Connection, user: int, keys: Iterable[bytes]) -> dict[bytes, int]:
     found: dict[bytes, int] = {}
-    for start in range(0, len(keys), 500):
-        part = keys[start : start + 500]
+    wanted = list(keys)
+    for start in range(0, len(wanted), 500):
+        part = wanted[start : start + 500]
         marks = ",".join("?" * len(part))
         found.update(db.execute(f"SELECT key, text FROM texts WHERE user = ? AND key IN ({marks})", (user, *part)).fetchall())
     return found
@@ -200,39 +205,53 @@ def _object_key(triplet: TripletDraft) -> str:
 
 def _save_entities(db: sqlite3.Connection, stretch: Stretch, names: Mapping[str, str], rows: _Rows) -> None:
     """Finds or makes the entity of each key; one that is made takes the name given with it."""
-    for key, name in names.items():
-        if key in rows.entities:
-            continue
-        entity_id = identity.entity_id(stretch.user_id, key)
-        row = db.execute("SELECT entity FROM entities WHERE user = ? AND entity_id = ?", (stretch.user, entity_id)).fetchone()
-        if row is None:
-            shown = " ".join(name.split())
-            inserted = db.execute("INSERT INTO entities (user, entity_id, name) VALUES (?, ?, ?)", (stretch.user, entity_id, shown))
-            row = (inserted.lastrowid,)
-            rows.new_entities += 1
-        rows.entities[key] = row[0]
+    ids = {key: identity.entity_id(stretch.user_id, key) for key in names if key not in rows.entities}
+    known = _entity_rows(db, stretch.user, ids.values())
+    new = {entity_id: " ".join(names[key].split()) for key, entity_id in reversed(ids.items()) if entity_id not in known}
+    db.executemany(
+        "INSERT INTO entities (user, entity_id, name) VALUES (?, ?, ?)",
+        [(stretch.user, entity_id, name) for entity_id, name in reversed(new.items())],
+    )
+    rows.new_entities += len(new)
+    known |= _entity_rows(db, stretch.user, new)
+    rows.entities.update((key, known[entity_id]) for key, entity_id in ids.items())
+
+
+def _entity_rows(db: sqlite3.Connection, user: int, entity_ids: Iterable[str]) -> dict[str, int]:
+    sql = "SELECT entity_id, entity FROM entities WHERE user = ? AND entity_id IN (SELECT value FROM json_each(?))"
+    return dict(db.execute(sql, (user, json.dumps(list(entity_ids)))).fetchall())
 
 
 def _save_claims(db: sqlite3.Connection, stretch: Stretch, memory: SegmentMemory, segment: int, segment_id: str, rows: _Rows) -> None:
-    for entity in memory.entities:
-        text = rows.texts[identity.text_key(entity.description)]
-        description = db.execute(
-            "INSERT INTO descriptions (user, segment, entity, text) VALUES (?, ?, ?, ?)",
-            (stretch.user, segment, rows.entities[entity.name], text),
-        ).lastrowid
-        cited = [(description, rows.turns[turn_id]) for turn_id in dict.fromkeys(entity.turn_ids)]
-        db.executemany("INSERT INTO description_turns VALUES (?, ?)", cited)
-    links: list[tuple[int, int]] = []
-    for t in memory.triplets:
-        triplet_id = identity.triplet_id(stretch.user_id, segment_id, t.subject, t.relation, t.object, t.description, *t.source_turns)
-        row = db.execute(
-            """INSERT INTO triplets (user, segment, triplet_id, subject, relation, object, text, origin, made_by)
-            VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING RETURNING triplet""",
-            (
-                stretch.user, segment, triplet_id, rows.entities[t.subject], t.relation, rows.entities[_object_key(t)],
-                rows.texts[identity.text_key(t.description)], t.origin, t.made_by,
-            ),
-        ).fetchone()  # fmt: skip
-        if row is not None:
-            links += [(row[0], rows.turns[turn_id]) for turn_id in dict.fromkeys(t.source_turns)]
-    db.executemany("INSERT INTO triplet_turns VALUES (?, ?)", links)
+    described = [
+        (stretch.user, segment, rows.entities[entity.name], rows.texts[identity.text_key(entity.description)]) for entity in memory.entities
+    ]
+    related = {
+        identity.triplet_id(stretch.user_id, segment_id, t.subject, t.relation, t.object, t.description, *t.source_turns): t
+        for t in memory.triplets
+    }
+    said = [
+        (
+            stretch.user, segment, triplet_id, rows.entities[t.subject], t.relation, rows.entities[_object_key(t)],
+            rows.texts[identity.text_key(t.description)], t.origin, t.made_by,
+        )
+        for triplet_id, t in related.items()
+    ]  # fmt: skip
+    first = _insert(db, "descriptions", "description, user, segment, entity, text", described)
+    _link(db, "description_turns", first, [entity.turn_ids for entity in memory.entities], rows)
+    first = _insert(db, "triplets", "triplet, user, segment, triplet_id, subject, relation, object, text, origin, made_by", said)
+    _link(db, "triplet_turns", first, [t.source_turns for t in related.values()], rows)
+
+
+def _insert(db: sqlite3.Connection, table: str, columns: str, values: Sequence[tuple[object, ...]]) -> int:
+    """Inserts rows under numbers that follow on all ever given, and gives the first of these."""
+    row = db.execute("SELECT seq FROM sqlite_sequence WHERE name = ?", (table,)).fetchone()
+    first = (int(row[0]) if row else 0) + 1
+    marks = ", ".join("?" * (columns.count(",") + 1))
+    db.executemany(f"INSERT INTO {table} ({columns}) VALUES ({marks})", [(first + n, *row) for n, row in enumerate(values)])
+    return first
+
+
+def _link(db: sqlite3.Connection, table: str, first: int, cited: Sequence[Sequence[str]], rows: _Rows) -> None:
+    links = [(first + n, rows.turns[turn_id]) for n, turn_ids in enumerate(cited) for turn_id in dict.fromkeys(turn_ids)]
+    db.executemany(f"INSERT INTO {table} VALUES (?, ?)", links)
