@@ -23,10 +23,13 @@ from rich.table import Table
 
 from memorai_core import Memory, Message
 from memorai_core.formats import read_conversations
+from memorai_core.indexing.stopwords import STOPWORDS
 
 DIMENSION = 384
 WORDS_A_TURN = 25
 VOCABULARY = 20_000
+FUNCTION_WORDS = 0.5
+"""Share of words that carry no subject, as in English."""
 SEED = 7
 
 
@@ -59,11 +62,12 @@ class RandomEmbedder:
 
 
 def generated_turns(count: int, seed: int = SEED) -> Iterator[Message]:
-    """Turns of two people, WORDS_A_TURN words in two sentences, words drawn by Zipf's law as in speech."""
+    """Turns of two people, WORDS_A_TURN words in two sentences: function words between content words drawn by Zipf's law."""
     chance = random.Random(seed)
-    ranks = np.random.default_rng(seed).zipf(1.3, count * WORDS_A_TURN) % VOCABULARY
+    ranks = iter((np.random.default_rng(seed).zipf(1.3, count * WORDS_A_TURN) % VOCABULARY).tolist())
+    small = sorted(STOPWORDS)
     for number in range(count):
-        words = [_word(int(rank)) for rank in ranks[number * WORDS_A_TURN : (number + 1) * WORDS_A_TURN]]
+        words = [chance.choice(small) if chance.random() < FUNCTION_WORDS else _word(next(ranks)) for _ in range(WORDS_A_TURN)]
         cut = chance.randint(8, 17)
         text = f"{' '.join(words[:cut]).capitalize()}. {' '.join(words[cut:]).capitalize()}."
         yield Message(role="user", name=("Ann", "Ben")[number % 2], text=text, id=str(number))
