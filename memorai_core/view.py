@@ -56,19 +56,20 @@ class View:
     def triplets(
         self,
         *,
+        triplet_ids: Collection[str] | None = None,
         about: Collection[str] | None = None,
         citing: Collection[str] | None = None,
         without: Collection[str] = (),
         limit: int | None = None,
     ) -> list[Triplet]:
-        """Triplets with an end named in `about`, or that rest on a turn of `citing`; all of them where both are left out.
+        """Triplets of an id, with an end named in `about`, or that rest on a turn of `citing`; all where the three are left out.
 
         `without` names relations to leave out. A limit takes first those that join two of `about`, then those that a model or
         an annotator made, then the newest.
         """
         with self._database.read() as db:
             ends = None if about is None else self._wanted(about, None)
-            return reading.triplets_by_row(db, reading.triplet_rows(db, self._user, ends, citing, without, limit))
+            return reading.triplets_by_row(db, reading.triplet_rows(db, self._user, triplet_ids, ends, citing, without, limit))
 
     def nearest_entities(self, query_vector: Sequence[float] | np.ndarray) -> list[tuple[str, float]]:
         """Entity ids with their cosine to a vector, that of the best description or triplet, best first; those above 0.

@@ -68,7 +68,8 @@ def test_triplets_about_a_name_have_it_at_an_end_and_those_citing_a_turn_cite_it
     assert about
     turn = view.turns()[2].turn_id
     assert view.triplets(citing=[turn]) == [triplet for triplet in everything if turn in triplet.source_turns]
-    assert view.triplets(about=[], citing=[]) == []
+    assert view.triplets(triplet_ids=[everything[1].triplet_id, "", turn]) == [everything[1]]
+    assert view.triplets(about=[], citing=[], triplet_ids=[]) == []
 
 
 def test_a_limit_takes_what_joins_two_of_the_named_first(memory):

@@ -104,26 +104,29 @@ def entity_rows(
 def triplet_rows(
     db: sqlite3.Connection,
     user: int,
+    triplet_ids: Collection[str] | None,
     ends: Collection[str] | None,
     citing: Collection[str] | None,
     without: Collection[str],
     limit: int | None,
 ) -> list[int]:
-    """The rows of a user's triplets, or of those with an end among entity ids or a source among turn ids, best first.
+    """The rows of a user's triplets, or of those of an id, with an end among entity ids or a source among turn ids, best first.
 
     First those with both ends among the entities, then those that a model or an annotator made, then the newest.
     """
-    values = {"user": user, "ends": _listed(ends or ()), "citing": _listed(citing or ()), "without": _listed(without), "limit": limit}
-    ends_sql = f"SELECT entity FROM entities WHERE user = :user AND entity_id IN {_LISTED.replace('?', ':ends')}"
-    turns_sql = f"SELECT turn FROM turns WHERE user = :user AND turn_id IN {_LISTED.replace('?', ':citing')}"
     chosen = "SELECT triplet FROM triplets WHERE user = :user"
-    if ends is not None or citing is not None:
-        chosen = f"""SELECT triplet FROM triplets WHERE subject IN ends UNION SELECT triplet FROM triplets WHERE object IN ends
-            UNION SELECT triplet FROM triplet_turns WHERE turn IN ({turns_sql})"""
+    if triplet_ids is not None or ends is not None or citing is not None:
+        chosen = f"""{chosen} AND triplet_id IN {_LISTED.replace("?", ":ids")}
+            UNION SELECT triplet FROM triplets WHERE subject IN ends UNION SELECT triplet FROM triplets WHERE object IN ends
+            UNION SELECT triplet FROM triplet_turns JOIN turns USING (turn)
+            WHERE user = :user AND turn_id IN {_LISTED.replace("?", ":citing")}"""
+    ends_sql = f"SELECT entity FROM entities WHERE user = :user AND entity_id IN {_LISTED.replace('?', ':ends')}"
     sql = f"""WITH ends AS ({ends_sql}) SELECT triplet FROM triplets WHERE triplet IN ({chosen})
         AND relation NOT IN {_LISTED.replace("?", ":without")}
         ORDER BY (subject IN ends) + (object IN ends) DESC, origin = 'extractive', triplet DESC LIMIT coalesce(:limit, -1)"""
-    return [row[0] for row in db.execute(sql, values)]
+    listed = {"ids": triplet_ids, "ends": ends, "citing": citing, "without": without}
+    values = {name: _listed(given or ()) for name, given in listed.items()}
+    return [row[0] for row in db.execute(sql, {"user": user, "limit": limit, **values})]
 
 
 def names(db: sqlite3.Connection, user: int, entity_ids: Sequence[str]) -> dict[str, str]:
