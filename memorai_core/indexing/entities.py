@@ -52,26 +52,28 @@ def describe(passage: Passage, kept: frozenset[str], triplets: Iterable[TripletD
     (reply,) = yield from ask([prompt], EntitiesReply)
     if isinstance(reply, Rejected):
         return Outcome((), "extractive", refused(prompt.name, reply))
-    drafts, wrong = entity_drafts(reply.entities, passage, kept)
+    drafts, wrong = entity_drafts(reply.entities, Ground(passage), kept)
     return Outcome(drafts, prompt.made_by, refused(prompt.name, reply, wrong))
 
 
 def entity_drafts(
-    replies: Sequence[EntityReply], passage: Passage, kept: frozenset[str]
+    replies: Sequence[EntityReply], ground: Ground, kept: frozenset[str]
 ) -> tuple[tuple[EntityDraft, ...], Mapping[str, int]]:
     """Entities as drafts, each name once, and how many were refused, by kind: "not_kept", "ungrounded".
 
     One description per entity and segment: what was said of it twice is put together.
     """
-    ground, wrong = Ground(passage), Counter[str]()
+    wrong = Counter[str]()
     drafts: dict[str, EntityDraft] = {}
     for reply in replies:
-        turn_ids = tuple(turn_id for turn_id in passage.turn_ids(reply.turns) if turn_id in kept)
+        turn_ids = tuple(turn_id for turn_id in ground.passage.turn_ids(reply.turns) if turn_id in kept)
         name = ground.resolved(reply.name, turn_ids)
         if not turn_ids or not ground.holds(name, turn_ids):
             wrong["ungrounded" if turn_ids else "not_kept"] += 1
             continue
-        drafts[canonical_name(name)] = _merged(drafts.get(canonical_name(name)), EntityDraft(name, reply.description, turn_ids), passage)
+        drafts[canonical_name(name)] = _merged(
+            drafts.get(canonical_name(name)), EntityDraft(name, reply.description, turn_ids), ground.passage
+        )
     return tuple(drafts.values()), wrong
 
 

@@ -8,6 +8,7 @@ from memorai_core.flow import Flow, Prompt, ask
 from memorai_core.indexing import extractive
 from memorai_core.indexing.entities import Entities, EntitiesReply, EntityReply, entity_drafts
 from memorai_core.indexing.gate import GateReply, kept_turns
+from memorai_core.indexing.grounding import Ground
 from memorai_core.indexing.outcome import Outcome, refused, total
 from memorai_core.indexing.summary import SummaryReply
 from memorai_core.indexing.triplets import TripletReply, Triplets, TripletsReply, triplet_drafts
@@ -50,8 +51,9 @@ def remember(passage: Passage, turn_vectors: np.ndarray, *, gate: bool = True) -
     kept = extractive.gate(passage.turns) if parts.kept is None else kept_turns(passage, parts.kept)
     if not gate:
         kept = kept_turns(passage, range(1, len(passage.turns) + 1))
-    triplets, wrong_triplets = triplet_drafts(parts.triplets, passage, kept, prompt.made_by)
-    entities, wrong_entities = entity_drafts(parts.entities, passage, kept)
+    ground = Ground(passage)
+    triplets, wrong_triplets = triplet_drafts(parts.triplets, ground, kept, prompt.made_by)
+    entities, wrong_entities = entity_drafts(parts.entities, ground, kept)
     memory = SegmentMemory(
         turn_ids=passage.ids,
         kept=kept,

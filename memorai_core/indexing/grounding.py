@@ -36,9 +36,11 @@ class Ground:
     """The turns of a passage as ground for what is said of them."""
 
     def __init__(self, passage: Passage) -> None:
+        self.passage = passage
         self._turns = {turn.turn_id: turn for turn in passage.turns}
         self._words: dict[str, frozenset[str]] = {}
-        self._speakers = frozenset(terms(" ".join(f"{turn.speaker} {turn.role}" for turn in (*passage.context, *passage.turns))))
+        called = {name for turn in (*passage.context, *passage.turns) for name in (turn.speaker, turn.role)}
+        self._speakers = frozenset(term for name in called for term in terms(name))
 
     def resolved(self, name: str, turn_ids: Sequence[str]) -> str:
         """The name, or the speaker's where it is "I" or "me" and all of the turns are one speaker's."""

@@ -48,21 +48,21 @@ def extract(passage: Passage, kept: frozenset[str]) -> Flow[Outcome[tuple[Triple
     (reply,) = yield from ask([prompt], TripletsReply)
     if isinstance(reply, Rejected):
         return Outcome((), "extractive", refused(prompt.name, reply))
-    drafts, wrong = triplet_drafts(reply.triplets, passage, kept, prompt.made_by)
+    drafts, wrong = triplet_drafts(reply.triplets, Ground(passage), kept, prompt.made_by)
     return Outcome(drafts, prompt.made_by, refused(prompt.name, reply, wrong))
 
 
 def triplet_drafts(
-    replies: Sequence[TripletReply], passage: Passage, kept: frozenset[str], made_by: str
+    replies: Sequence[TripletReply], ground: Ground, kept: frozenset[str], made_by: str
 ) -> tuple[tuple[TripletDraft, ...], Mapping[str, int]]:
     """Triplets as drafts, and how many were refused, by kind: "not_kept" where they rest on dropped turns alone, "ungrounded".
 
     Of triplets that say the same, the first's description stands, with the turns of all.
     """
-    ground, wrong = Ground(passage), Counter[str]()
+    wrong = Counter[str]()
     drafts: dict[tuple[str, ...], TripletDraft] = {}
     for reply in replies:
-        source_turns = tuple(turn_id for turn_id in passage.turn_ids(reply.turns) if turn_id in kept)
+        source_turns = tuple(turn_id for turn_id in ground.passage.turn_ids(reply.turns) if turn_id in kept)
         if not source_turns:
             wrong["not_kept"] += 1
             continue
@@ -72,7 +72,7 @@ def triplet_drafts(
             continue
         says = (canonical_name(subject), canonical_name(reply.relation), canonical_name(object_))
         if earlier := drafts.get(says):
-            source_turns = tuple(turn.turn_id for turn in passage.turns if turn.turn_id in {*earlier.source_turns, *source_turns})
+            source_turns = tuple(turn.turn_id for turn in ground.passage.turns if turn.turn_id in {*earlier.source_turns, *source_turns})
         description = earlier.description if earlier else reply.description
         drafts[says] = TripletDraft(subject, reply.relation, object_, description, source_turns, "model", made_by)
     return tuple(drafts.values()), wrong

@@ -111,20 +111,29 @@ class UpTo:
         if not isinstance(values, list) or not values or not isinstance(info.context, _Reading):
             return validate(values)
         dropped = info.context.dropped
+        before = dropped.copy()
+        try:
+            return validate(values)
+        except ValidationError:
+            _restore(dropped, before)
         fitting: list[object] = []
         for value in values:
             before = dropped.copy()
             try:
                 fitting += validate([value])
             except ValidationError as error:
-                dropped.clear()
-                dropped.update(before)
+                _restore(dropped, before)
                 dropped[_kind(error)] += 1
         if not fitting:
             return validate(values[:1])
         if len(fitting) > self.most:
             dropped["too_many"] += len(fitting) - self.most
         return fitting[: self.most]
+
+
+def _restore(dropped: Counter[str], before: Counter[str]) -> None:
+    dropped.clear()
+    dropped.update(before)
 
 
 def _kind(error: ValidationError) -> str:
