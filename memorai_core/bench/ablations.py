@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from memorai_core.bench.choice import Choice, open_run
 from memorai_core.bench.figures import Figures
 from memorai_core.bench.memory_system import MemoryFiles
-from memorai_core.bench.registry import memory_entrant
+from memorai_core.bench.registry import entrant, memory_entrant
 from memorai_core.bench.report import retrieval_report, tally
 from memorai_core.settings import Settings
 
@@ -26,6 +26,9 @@ VARIANTS: Mapping[str, Mapping[str, object]] = {
 }
 """What each variant changes in the settings: the paper's own ablations, then those of what is ours."""
 
+BASELINES = ("bm25", "bm25+dense")
+"""What every table of recall shows: a graph that does not beat them has not earned its keep."""
+
 
 def ablations(choice: Choice, *, paper: bool = False) -> Figures:
     """Every variant's figures, and the paired differences of the whole to each; variants that are written alike share an index.
@@ -40,6 +43,7 @@ def ablations(choice: Choice, *, paper: bool = False) -> Figures:
         files = MemoryFiles(workshop.analyzer_for, workshop.embedder, workshop.chat_model)
         try:
             entrants = [memory_entrant(name, settings, workshop, files, shared=True) for name, settings in chosen.items()]
+            entrants += [entrant(name, workshop) for name in BASELINES]
             tallies, excluded = tally(run.finished(entrants), choice.dataset, run.categories)
         finally:
             files.close()

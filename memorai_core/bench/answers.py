@@ -9,7 +9,7 @@ import numpy as np
 from memorai_core.answering import answer_flow
 from memorai_core.bench.choice import Choice, Run, open_run
 from memorai_core.bench.datasets import Case
-from memorai_core.bench.figures import Figures
+from memorai_core.bench.figures import Figures, number
 from memorai_core.bench.memory_system import MemorySystem
 from memorai_core.bench.metrics import intervals
 from memorai_core.bench.questions import Question
@@ -58,20 +58,28 @@ class Answering:
 def answers(
     choice: Choice, systems: Sequence[str], judge: str | None = None, *, k: int = 10, max_tokens: int = 8000, bertscore: bool = False
 ) -> Figures:
-    """Every system's answers, scored; the first of the chosen models answers, and `judge` names the one that judges."""
+    """Every system's answers, scored; each of the chosen models answers, and `judge` names the one that judges."""
+    if not choice.models:
+        raise ConfigurationError("answers need a chat model: name it with --model PROVIDER:NAME")
     with open_run(choice) as opened:
-        (workshop,) = opened.workshops()[:1]
-        if workshop.chat_model is None:
-            raise ConfigurationError("answers need a chat model: name it with --model PROVIDER:NAME")
         judging = opened.chat_model(judge) if judge else None
-        answering = Answering(workshop.chat_model, judging, k, max_tokens, bertscore)
-        entrants = entrants_of(systems, [workshop])
-        settings = {**opened.settings("answers", entrants), "k": k, "max_tokens": max_tokens, "judge": judge}
-        return {**answer_all(opened, entrants, answering), "settings": settings}
+        scored: Figures = {}
+        for name, workshop in zip(choice.models, opened.workshops(), strict=True):
+            entrants = entrants_of(systems, [workshop])
+            answering = Answering(workshop.chat_model or opened.chat_model(name), judging, k, max_tokens, bertscore)
+            suffix = f"[{name}]" if len(choice.models) > 1 else ""
+            scored |= {system + suffix: one for system, one in answer_all(opened, entrants, answering).items()}
+        return {
+            "dataset": choice.dataset,
+            "data_sha256": opened.dataset.sha256,
+            "questions": int(number(next(iter(scored.values()), None), "overall", "questions") or 0),
+            "settings": {**opened.settings("answers", entrants), "k": k, "max_tokens": max_tokens, "judge": judge},
+            "systems": scored,
+        }
 
 
 def answer_all(opened: Run, entrants: Sequence[Entrant], answering: Answering) -> Figures:
-    """The figures of all entrants over a run's data set, those that know triplets with and without them."""
+    """The figures by system over a run's data set, of those that know triplets with and without them."""
     asked: dict[str, list[Asked]] = {}
     with opened.progress(len(entrants)) as step:
         for case in opened.dataset.cases(opened.choice.limit):
@@ -80,12 +88,7 @@ def answer_all(opened: Run, entrants: Sequence[Entrant], answering: Answering) -
                 for name, found in _of_case(entrant, case, layout, opened, answering):
                     asked.setdefault(name, []).extend(found)
                 step(f"{case.conversation.user_id} {entrant.name}")
-    return {
-        "dataset": opened.dataset.name,
-        "data_sha256": opened.dataset.sha256,
-        "questions": len(next(iter(asked.values()), [])),
-        "systems": {name: _figures(found, opened.dataset.name, answering) for name, found in asked.items()},
-    }
+    return {name: _figures(found, opened.dataset.name, answering) for name, found in asked.items()}
 
 
 def _of_case(entrant: Entrant, case: Case, layout: Layout, opened: Run, answering: Answering) -> Iterator[tuple[str, list[Asked]]]:

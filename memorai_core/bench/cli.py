@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, TypeAlias
 
 import typer
 
-from memorai_core.bench.names import ANALYZERS, DATASETS, AnalyzerName, DatasetName
+from memorai_core.bench.names import ANALYZERS, DATASETS, SYSTEMS, AnalyzerName, DatasetName
 
 if TYPE_CHECKING:
     from memorai_core.bench.choice import Choice
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 app = typer.Typer(no_args_is_help=True, add_completion=False, help="Measure memorai and its baselines on LoCoMo or LongMemEval.")
 
 CACHE = Path(".memorai-bench")
-SYSTEMS = "memorai,paper,bm25,dense,bm25+dense"
+DEFAULT_SYSTEMS = "memorai,paper,bm25,dense,bm25+dense"
 
 
 def _dataset(name: str) -> DatasetName:
@@ -36,7 +36,7 @@ DatasetOption: TypeAlias = Annotated[
     DatasetName, typer.Option("--dataset", parser=_dataset, metavar="|".join(DATASETS), help="What the file holds.")
 ]
 Data: TypeAlias = Annotated[Path, typer.Option("--data", metavar="PATH", help="The data set's file; nothing is ever downloaded.")]
-Systems: TypeAlias = Annotated[str, typer.Option("--systems", metavar="A,B,...", help="Which systems, by name.")]
+Systems: TypeAlias = Annotated[str, typer.Option("--systems", metavar="A,B,...", help=f"Of {', '.join(SYSTEMS)}.")]
 Analyzer: TypeAlias = Annotated[
     AnalyzerName,
     typer.Option("--analyzer", parser=_analyzer, metavar="|".join(ANALYZERS), help="annotations are LoCoMo's own; prompted needs --model."),
@@ -56,7 +56,7 @@ Plots: TypeAlias = Annotated[Path | None, typer.Option("--plot", metavar="FOLDER
 def retrieval_command(
     dataset: DatasetOption,
     data: Data,
-    systems: Systems = SYSTEMS,
+    systems: Systems = DEFAULT_SYSTEMS,
     analyzer: Analyzer = "extractive",
     categories: Categories = None,
     limit: Limit = None,

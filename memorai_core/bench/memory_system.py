@@ -2,13 +2,14 @@
 
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TypeAlias
 
 from memorai_core.bench.datasets import Case
 from memorai_core.bench.embedding_cache import CachedEmbedder
+from memorai_core.bench.inspection import InspectedChatModel
 from memorai_core.bench.systems import IndexStatistics, Query
 from memorai_core.bench.units import Layout, Unit
 from memorai_core.memory import Memory
@@ -69,12 +70,18 @@ class MemoryFiles:
     def _index(self, case: Case, settings: Settings, path: Path) -> Indexed:
         user_id, places = case.conversation.user_id, dict[str, int]()
         analyzer = self._analyzer_for(case, settings)
-        with Memory.open(path, settings=settings, embedder=self.embedder, analyzer=analyzer, chat_model=self.chat_model) as memory:
+        inspected = InspectedChatModel(self.chat_model) if self.chat_model else None
+        with Memory.open(path, settings=settings, embedder=self.embedder, analyzer=analyzer, chat_model=inspected) as memory:
             for session in case.conversation.sessions:
                 for turn in memory.append(session.messages, user_id=user_id, session_id=session.session_id):
                     places[turn.turn_id] = len(places)
             report = memory.index(user_id=user_id)
-            return Indexed(path, places, _statistics(memory, report, user_id, path.parent))
+            statistics = _statistics(memory, report, user_id, path.parent)
+        if inspected:
+            statistics = replace(
+                statistics, structured=inspected.structured, malformed=inspected.malformed, refused=dict(inspected.refused)
+            )
+        return Indexed(path, places, statistics)
 
 
 class MemorySystem:

@@ -13,7 +13,7 @@ from memorai_core.bench.baselines.trees import MemTree, Raptor
 from memorai_core.bench.datasets import Case
 from memorai_core.bench.embedding_cache import CachedEmbedder
 from memorai_core.bench.memory_system import MemoryFiles, MemorySystem
-from memorai_core.bench.names import AnalyzerName
+from memorai_core.bench.names import SYSTEMS, AnalyzerName
 from memorai_core.bench.runner import Entrant
 from memorai_core.bench.systems import System
 from memorai_core.bench.units import UNITS, Unit
@@ -22,11 +22,6 @@ from memorai_core.indexing.extractive import ExtractiveAnalyzer
 from memorai_core.indexing.prompted import PromptedAnalyzer
 from memorai_core.protocols import ChatModel, SessionAnalyzer
 from memorai_core.settings import Settings
-
-SYSTEMS = (
-    "memorai", "paper", "full-history", "bm25", "dense", "bm25+dense", "segments", "summaries", "ppr", "raptor", "memtree",
-)  # fmt: skip
-"""Those that `--systems` may name; a flat one also as in bm25@session, which ranks all units by sessions' scores."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -73,7 +73,7 @@ def examine(system: System, case: Case, layout: Layout, embedder: CachedEmbedder
     began = time.perf_counter()
     try:
         statistics = system.index(case, layout)
-        own = time.perf_counter() - began - (embedder.spent.inside - inside)
+        own = max(0.0, time.perf_counter() - began - (embedder.spent.inside - inside))
         embedding = embedder.spent.seconds - spent
         asked = [question for question in case.questions if question.evidence and ask]
         if asked:  # the first ranking loads what the others find loaded

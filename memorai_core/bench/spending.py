@@ -1,13 +1,12 @@
 """What indexing asks of a chat model: calls and tokens a session (Table 15), and how often its replies are refused (Table 14)."""
 
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
 
 from memorai_core.bench.choice import Choice, open_run
 from memorai_core.bench.figures import Figures
 from memorai_core.bench.outcomes import Outcome
 from memorai_core.bench.registry import entrants_of
-
-SYSTEMS = ("memorai", "paper")
 
 
 def spending(choice: Choice, systems: Sequence[str], command: str) -> Figures:
@@ -28,20 +27,27 @@ def spending(choice: Choice, systems: Sequence[str], command: str) -> Figures:
 def _spent(outcomes: Sequence[Outcome]) -> Figures:
     statistics = [outcome.statistics for outcome in outcomes]
     sessions, calls = sum(one.sessions for one in statistics), sum(one.calls for one in statistics)
-    rejected: dict[str, int] = {}
-    for one in statistics:
-        for kind, count in one.rejected.items():
-            rejected[kind] = rejected.get(kind, 0) + count
+    structured, refused = sum(one.structured for one in statistics), _summed(one.refused for one in statistics)
     return {
         "sessions": sessions,
         "calls": calls,
         "calls_per_session": _per(calls, sessions),
         "input_tokens_per_session": _per(sum(one.input_tokens for one in statistics), sessions),
         "output_tokens_per_session": _per(sum(one.output_tokens for one in statistics), sessions),
-        "rejected": {**dict(sorted(rejected.items()))},
-        "error_rate": round(100.0 * sum(rejected.values()) / calls, 2) if calls else None,
+        "structured": structured,
+        "malformed_rate": _per(100 * sum(one.malformed for one in statistics), structured),
+        "error_rate": _per(100 * sum(refused.values()), structured),
+        "refused": {**refused},
+        "rejected": {**_summed(one.rejected for one in statistics)},
     }
 
 
-def _per(count: int, sessions: int) -> float | None:
-    return round(count / sessions, 2) if sessions else None
+def _summed(counts: Iterable[Mapping[str, int]]) -> dict[str, int]:
+    total: Counter[str] = Counter()
+    for one in counts:
+        total.update(one)
+    return dict(sorted(total.items()))
+
+
+def _per(count: int, among: int) -> float | None:
+    return round(count / among, 2) if among else None

@@ -38,6 +38,11 @@ class IndexStatistics:
     input_tokens: int = 0
     output_tokens: int = 0
     rejected: Mapping[str, int] = field(default_factory=dict)
+    """What was refused in the end, replies and parts of them, by kind."""
+    structured: int = 0
+    malformed: int = 0
+    refused: Mapping[str, int] = field(default_factory=dict)
+    """Replies asked for in a shape; those without it as they stand; those that repair could not save, by prompt and kind."""
 
 
 class System(Protocol):

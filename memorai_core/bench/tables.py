@@ -140,18 +140,15 @@ def _cost(figures: Figures) -> Table:
 
 
 def _robustness(figures: Figures) -> Table:
-    kinds = sorted({kind for one in _systems(figures).values() for kind in part(one, "rejected")})
-    header = ("system", "calls", "error rate %", *kinds)
-    rows = [
-        (
-            name,
-            _plain(number(one, "calls"), 0),
-            _plain(number(one, "error_rate"), 2),
-            *(_plain(number(one, "rejected", kind) or 0, 0) for kind in kinds),
-        )
-        for name, one in _systems(figures).items()
-    ]
-    return Table(f"{word(figures, 'dataset')}, structured replies refused", header, tuple(rows), setting(figures))
+    kinds = sorted({kind for one in _systems(figures).values() for kind in part(one, "refused")})
+    header = ("system", "structured replies", "malformed %", "refused %", *kinds)
+    rows = []
+    for name, one in _systems(figures).items():
+        rates = (_plain(number(one, key), 2) for key in ("malformed_rate", "error_rate"))
+        counts = (_plain(number(one, "refused", kind) or 0, 0) for kind in kinds)
+        rows.append((name, _plain(number(one, "structured"), 0), *rates, *counts))
+    note = f"Malformed: no JSON of the shape asked for as it stands; refused: not even after repair. {setting(figures)}"
+    return Table(f"{word(figures, 'dataset')}, structured output errors", header, tuple(rows), note)
 
 
 def _answers(figures: Figures) -> Table:

@@ -62,9 +62,8 @@ def test_answers_are_scored_by_hand(tmp_path, hashing):
     with open_run(Choice("locomo", write_locomo(tmp_path), tmp_path / "cache")) as opened:
         entrants = entrants_of(["memorai", "full-history", "bm25"], opened.workshops())
         figures = answer_all(opened, entrants, Answering(model, judge=model, k=3))
-    assert set(figures["systems"]) == {"memorai", "memorai, turns only", "full-history", "bm25"}
-    assert figures["questions"] == 5
-    for system in figures["systems"].values():
+    assert set(figures) == {"memorai", "memorai, turns only", "full-history", "bm25"}
+    for system in figures.values():
         categories = system["by_category"]
         # Pixel is right, cake is wrong, the two others of 1-4 are abstained from; the trap of 5 is answered.
         assert categories["4"]["f1"] == categories["4"]["judge"] == 100.0
@@ -85,8 +84,8 @@ def test_what_is_shown_depends_on_the_system(tmp_path, hashing):
     assert "<relation " in with_triplets
     assert "<relation " not in turns
     assert [text.count("<turn n=") for text in (with_triplets, turns, whole, words)] == [2, 2, 7, 2]
-    assert "judge" not in figures["systems"]["memorai"]["overall"]
-    assert figures["systems"]["memorai"]["overall"]["abstained"] == 100.0
+    assert "judge" not in figures["memorai"]["overall"]
+    assert figures["memorai"]["overall"]["abstained"] == 100.0
 
 
 def test_abstaining_is_right_where_nothing_is_said(tmp_path, hashing):
@@ -94,7 +93,7 @@ def test_abstaining_is_right_where_nothing_is_said(tmp_path, hashing):
     data = write_longmemeval(tmp_path, longmemeval_instance("q1_abs", answer="You did not mention it, it cannot be answered."))
     with open_run(Choice("longmemeval", data, tmp_path / "cache")) as opened:
         figures = answer_all(opened, entrants_of(["bm25"], opened.workshops()), Answering(model, judge=model))
-    overall = figures["systems"]["bm25"]["overall"]
+    overall = figures["bm25"]["overall"]
     assert (overall["abstained"], overall["judge"], overall["questions"]) == (100.0, 100.0, 1)
     assert "30 May 2023" in model.prompts[0].text
     assert NO_ANSWER.endswith("cannot be answered.")
@@ -108,15 +107,23 @@ def test_a_judge_whose_replies_are_refused_does_not_count(tmp_path, hashing):
     model = Mute(ANSWERS)
     with open_run(Choice("locomo", write_locomo(tmp_path), tmp_path / "cache")) as opened:
         figures = answer_all(opened, entrants_of(["bm25"], opened.workshops()), Answering(model, judge=model))
-    assert "judge" not in figures["systems"]["bm25"]["overall"]
+    assert "judge" not in figures["bm25"]["overall"]
 
 
 def test_the_command(tmp_path, hashing, monkeypatch):
     monkeypatch.setattr(choice, "open_chat_model", lambda name: Respondent(ANSWERS))
     figures, output = bench(tmp_path, "answers", "--model", "x:y", "--judge", "x:y", "--systems", "memorai,bm25", "-k", "3")
     assert (figures["settings"]["judge"], figures["settings"]["k"], figures["settings"]["command"]) == ("x:y", 3, "answers")
+    assert figures["questions"] == 5
     assert "memorai, turns only, 1-4" in output
     assert "rougeL" in output
+
+
+def test_several_models_answer_one_after_another(tmp_path, hashing, monkeypatch):
+    monkeypatch.setattr(choice, "open_chat_model", lambda name: Respondent(ANSWERS if name == "x:one" else {}))
+    figures, _ = bench(tmp_path, "answers", "--models", "x:one,x:two", "--systems", "bm25")
+    right = {name: one["by_category"]["4"]["f1"] for name, one in figures["systems"].items()}
+    assert right == {"bm25[x:one]": 100.0, "bm25[x:two]": 0.0}
 
 
 def test_evidence_of_a_system_without_triplets(tmp_path):

@@ -59,8 +59,8 @@ def test_longmemeval_runs_alike(tmp_path, hashing):
 
 def test_ablations_leave_out_one_part_at_a_time(tmp_path, hashing):
     figures, output = bench(tmp_path, "ablations")
-    assert set(figures["systems"]) == set(VARIANTS)
-    assert set(figures["differences"]) == {f"{FULL} - {name}" for name in VARIANTS if name != FULL}
+    assert set(figures["systems"]) == {*VARIANTS, "bm25", "bm25+dense"}
+    assert set(figures["differences"]) == {f"{FULL} - {name}" for name in figures["systems"] if name != FULL}
     size = {name: (one["index"]["nodes"], one["index"]["edges"]) for name, one in figures["systems"].items()}
     assert size["no sentence layer"][1] < size[FULL][1]
     assert size["segment = turn"][0] > size["segment = session"][0]
@@ -71,7 +71,7 @@ def test_ablations_leave_out_one_part_at_a_time(tmp_path, hashing):
 def test_ablations_of_the_paper_drop_what_changes_nothing(tmp_path, hashing):
     figures = ablations(Choice("locomo", write_locomo(tmp_path), tmp_path / "cache"), paper=True)
     assert set(figures["systems"]) == {
-        FULL, "segment = session", "segment = turn", "no memory gate", "uniform weights", "full graph",
+        FULL, "segment = session", "segment = turn", "no memory gate", "uniform weights", "full graph", "bm25", "bm25+dense",
     }  # fmt: skip
 
 
@@ -113,10 +113,12 @@ def test_cost_and_robustness_count_what_a_model_was_asked(tmp_path, hashing, mon
     asked = len(model.prompts)
     robustness, output = bench(tmp_path, "robustness", "--model", "some:model", "--systems", "memorai")
     assert len(model.prompts) == asked  # the replies were kept
-    assert robustness["systems"]["memorai"]["rejected"]
-    assert robustness["systems"]["memorai"]["error_rate"] > 0
-    assert robustness["systems"]["memorai"]["calls"] == spent["calls"]
-    assert "error rate" in output
+    found = robustness["systems"]["memorai"]
+    assert found["calls"] == found["structured"] == sum(found["refused"].values()) == spent["calls"]
+    assert (found["error_rate"], found["malformed_rate"]) == (100.0, 100.0)
+    assert all(kind.endswith(":unreadable") for kind in found["refused"])
+    assert found["rejected"]
+    assert "refused %" in output
 
 
 def test_models_repeat_the_run(tmp_path, hashing, monkeypatch):

@@ -5,7 +5,8 @@ from memorai_core.bench.baselines.flat import Flat, Words
 from memorai_core.bench.datasets import open_dataset
 from memorai_core.bench.memory_system import MemoryFiles
 from memorai_core.bench.metrics import DEPTH
-from memorai_core.bench.registry import SYSTEMS, Workshop, entrant, entrants_of, memory_entrant
+from memorai_core.bench.names import SYSTEMS
+from memorai_core.bench.registry import Workshop, entrant, entrants_of, memory_entrant
 from memorai_core.bench.report import retrieval_report, tally
 from memorai_core.bench.runner import Entrant, run
 from memorai_core.bench.systems import IndexStatistics
