@@ -19,8 +19,9 @@ SENTENCES_A_TURN = 64
 """A longer turn's further sentences are found through its text and its words alone."""
 PHRASES_A_SENTENCE = 16
 WORDS_A_PHRASE = 3
-SHORTEST = 3
-"""A sentence of fewer words goes with its neighbour: "Wow!" says nothing alone."""
+SHORTEST = 4
+LONG_ENOUGH = 20
+"""A sentence of fewer words and characters goes with its neighbour: "Wow!" says nothing alone."""
 LONGEST = 1000
 """Characters of a sentence; a run without any stop (a log, a table) is cut into pieces of this length."""
 
@@ -44,7 +45,7 @@ def sentences(text: str) -> list[str]:
     waiting = ""
     for sentence in _cut(text):
         waiting = f"{waiting} {sentence}" if waiting else sentence
-        if len(waiting) >= 12 or len(_WORD.findall(waiting)) + len(_UNSPACED_CHARACTER.findall(waiting)) // 2 >= SHORTEST:
+        if len(waiting) >= LONG_ENOUGH or len(_WORD.findall(waiting)) + len(_UNSPACED_CHARACTER.findall(waiting)) // 2 >= SHORTEST:
             found.append(waiting)
             waiting = ""
     if waiting and found:
