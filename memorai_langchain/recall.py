@@ -5,7 +5,7 @@ from dataclasses import replace
 
 from langchain_core.documents import Document
 
-from memorai_core import Evidence, EvidenceTurn, Memory, Triplet, UnknownUserError, render_prompt
+from memorai_core import Evidence, EvidenceTurn, Memory, Triplet, UnknownSessionError, UnknownUserError, render_prompt
 
 MOST_LEFT_OUT = 50
 """At most so many turns more than k are asked for, to have k left when those in sight are left out."""
@@ -14,7 +14,7 @@ MOST_LEFT_OUT = 50
 def recall(
     memory: Memory, query: str, *, user_id: str, k: int, session_id: str | None = None, in_sight: Collection[tuple[str, str]] = ()
 ) -> Evidence | None:
-    """The k turns that bear most on a query; None where it is blank or nothing is stored of the user yet.
+    """The k turns that bear most on a query; None where it is blank or nothing is stored of the user or session yet.
 
     `in_sight` are (session id, source id) of turns that the conversation still shows, which are left out.
     """
@@ -22,7 +22,7 @@ def recall(
         return None
     try:
         found = memory.retrieve(query, user_id=user_id, k=_asked(k, in_sight), session_id=session_id)
-    except UnknownUserError:
+    except (UnknownUserError, UnknownSessionError):
         return None
     return _best(found, k, in_sight)
 
@@ -35,7 +35,7 @@ async def arecall(
         return None
     try:
         found = await memory.aretrieve(query, user_id=user_id, k=_asked(k, in_sight), session_id=session_id)
-    except UnknownUserError:
+    except (UnknownUserError, UnknownSessionError):
         return None
     return _best(found, k, in_sight)
 
