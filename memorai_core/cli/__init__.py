@@ -6,6 +6,8 @@ from io import TextIOWrapper
 import typer
 from typer.core import TyperGroup
 
+from memorai_core.bench.cli import app as bench
+from memorai_core.cli.asking import ask
 from memorai_core.cli.demo import demo
 from memorai_core.cli.exporting import export
 from memorai_core.cli.forgetting import forget
@@ -45,5 +47,6 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     help="A long-term memory for chats that can be audited, turn by turn. Start with `memorai demo`.",
 )
-for command in (demo, ingest, index, search, show, explain, stats, export, forget):
+for command in (demo, ingest, index, search, ask, show, explain, stats, export, forget):
     app.command()(command)
+app.add_typer(bench, name="bench")

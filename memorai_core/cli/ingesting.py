@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from memorai_core.cli.options import AnyUser, AsJson, Database, open_memory
+from memorai_core.cli.options import AnyUser, AsJson, Database, Model, open_memory
 from memorai_core.cli.output import console, counted, print_json, progress
 from memorai_core.models import IndexReport
 
@@ -51,11 +51,12 @@ def ingest(
     db: Database,
     user: Annotated[str | None, typer.Option("--user", "-u", help="Whose memory; by default the file's own ids.")] = None,
     no_index: Annotated[bool, typer.Option("--no-index", help="Store only; `memorai index` does the rest.")] = False,
+    model: Model = None,
     json: AsJson = False,
 ) -> None:
     """Store the conversations of a file and index them. Run again, it goes on where it stopped."""
     file = survey(path, user)
-    with open_memory(db, new=True) as memory, progress(quiet=json) as bar:
+    with open_memory(db, new=True, model=model) as memory, progress(quiet=json) as bar:
         report = ingest_all(memory, file, bar, index=not no_index)
     if json:
         print_json(report)
@@ -71,10 +72,11 @@ def index(
     db: Database,
     user: AnyUser = None,
     rebuild: Annotated[bool, typer.Option("--rebuild", help="Derive everything anew, not only what is pending.")] = False,
+    model: Model = None,
     json: AsJson = False,
 ) -> None:
     """Index what is stored and not indexed yet."""
-    with open_memory(db) as memory, progress(quiet=json) as bar:
+    with open_memory(db, model=model) as memory, progress(quiet=json) as bar:
         users = [user] if user is not None else memory.users()
         report = index_all(memory, users, bar, rebuild=rebuild)
     if json:
@@ -160,6 +162,8 @@ def told(report: IndexReport) -> str:
         f"{report.kept:,} turns kept and {report.dropped:,} dropped by the memory gate, "
         f"{counted(report.triplets, 'triplet')}, {report.entities:,} entities"
     )
+    if report.calls:
+        text += f"\n{counted(report.calls, 'model call')}, {report.input_tokens:,} tokens in, {report.output_tokens:,} out"
     if report.rejected:
         text += f"\nRejected: {', '.join(f'{count} {kind}' for kind, count in sorted(report.rejected.items()))}"
     return text
