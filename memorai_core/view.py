@@ -1,11 +1,13 @@
 """One user's memory as it is: turns, segments, entities and triplets by id, by name and by nearness."""
 
+import sqlite3
 from collections.abc import Collection, Sequence
 
 import numpy as np
 
 from memorai_core.errors import UnknownUserError
-from memorai_core.identity import entity_id
+from memorai_core.identity import canonical_name, entity_id
+from memorai_core.indexing.sentences import key_phrases
 from memorai_core.models import Entity, Segment, Triplet, Turn
 from memorai_core.retrieval.similarity import similarities
 from memorai_core.retriever import Retriever
@@ -48,10 +50,15 @@ class View:
     ) -> list[Entity]:
         """Entities of a name, of an id, or mentioned in a turn, in order of making.
 
-        A name is matched as memorai identifies entities, so "ALICE" finds Alice.
+        A name is matched as memorai identifies entities, so "ALICE" finds Alice, and "violins" the phrase "violin".
         """
         with self._database.read() as db:
-            return reading.entities_by_row(db, reading.entity_rows(db, self._user, self._wanted(names, entity_ids), turn_ids))
+            if names is None and entity_ids is None and turn_ids is None:
+                rows = reading.entity_rows(db, self._user)
+            else:
+                wanted = [*self._named(db, names or ()), *(entity_ids or ())]
+                rows = reading.entity_rows(db, self._user, wanted, turn_ids or ())
+            return reading.entities_by_row(db, rows)
 
     def triplets(
         self,
@@ -68,7 +75,7 @@ class View:
         an annotator made, then the newest.
         """
         with self._database.read() as db:
-            ends = None if about is None else self._wanted(about, None)
+            ends = None if about is None else self._named(db, about)
             return reading.triplets_by_row(db, reading.triplet_rows(db, self._user, triplet_ids, ends, citing, without, limit))
 
     def nearest_entities(self, query_vector: Sequence[float] | np.ndarray) -> list[tuple[str, float]]:
@@ -86,7 +93,14 @@ class View:
         order = np.lexsort((np.arange(len(found)), -found))[: np.count_nonzero(found)]
         return [(snapshot.entities.node_id[place].tobytes().hex(), float(found[place])) for place in order]
 
-    def _wanted(self, names: Collection[str] | None, entity_ids: Collection[str] | None) -> list[str] | None:
-        if names is None and entity_ids is None:
-            return None
-        return [*(entity_id(self.user_id, name) for name in names or ()), *(entity_ids or ())]
+    def _named(self, db: sqlite3.Connection, names: Collection[str]) -> list[str]:
+        """The ids of the entities that are called by one of the names."""
+        keyed = {entity_id(self.user_id, key) for name in names for key in _keys(name)}
+        return reading.entity_ids_named(db, self._user, names, keyed)
+
+
+def _keys(name: str) -> set[str]:
+    """What an entity of this name may be known by: the name itself, or as a key phrase, as written and without its capitals."""
+    phrases = [(written, key_phrases(written)) for written in (name, name.casefold())]
+    whole = {found[0].key for written, found in phrases if len(found) == 1 and found[0].text.split() == written.split()}
+    return whole | {canonical_name(name)}

@@ -48,6 +48,9 @@ def test_an_entity_is_found_by_any_spelling_of_its_name_and_by_id(memory):
     assert hanoi.name == "Hanoi"
     assert view.entities(entity_ids=[hanoi.entity_id]) == [hanoi]
     assert view.entities(["Saigon"]) == []
+    for entity in view.entities():
+        assert entity in view.entities([entity.name])
+        assert view.entities([entity.name.upper()]) == view.entities([entity.name])
     assert hanoi in view.entities()
     assert len({entity.entity_id for entity in view.entities()}) == memory.stats("alice")[0].entities
 

@@ -87,18 +87,23 @@ def turn_rows(db: sqlite3.Connection, user: int, turn_ids: Collection[str] | Non
     return column(db, f"{sql} ORDER BY t.session, t.position", *values)
 
 
-def entity_rows(
-    db: sqlite3.Connection, user: int, entity_ids: Collection[str] | None, turn_ids: Collection[str] | None = None
-) -> list[int]:
+def entity_rows(db: sqlite3.Connection, user: int, entity_ids: Collection[str] | None = None, turn_ids: Collection[str] = ()) -> list[int]:
     """The rows of a user's entities, or of those of an id among the given or mentioned in a turn among them, in order of making."""
-    if entity_ids is None and turn_ids is None:
+    if entity_ids is None:
         return column(db, "SELECT entity FROM entities WHERE user = ? ORDER BY entity", user)
     sql = f"""WITH cited AS (SELECT turn FROM turns WHERE user = :user AND turn_id IN {_LISTED.replace("?", ":turns")})
         SELECT entity FROM entities WHERE user = :user AND entity_id IN {_LISTED.replace("?", ":ids")}
         UNION SELECT entity FROM descriptions JOIN description_turns USING (description) WHERE turn IN cited
         UNION SELECT subject FROM triplets JOIN triplet_turns USING (triplet) WHERE turn IN cited
         UNION SELECT object FROM triplets JOIN triplet_turns USING (triplet) WHERE turn IN cited ORDER BY 1"""
-    return [row[0] for row in db.execute(sql, {"user": user, "ids": _listed(entity_ids or ()), "turns": _listed(turn_ids or ())})]
+    return [row[0] for row in db.execute(sql, {"user": user, "ids": _listed(entity_ids), "turns": _listed(turn_ids)})]
+
+
+def entity_ids_named(db: sqlite3.Connection, user: int, names: Collection[str], entity_ids: Collection[str]) -> list[str]:
+    """The ids of a user's entities that are written as one of the names, or whose id is among the given."""
+    sql = f"""SELECT entity_id FROM entities WHERE user = ?1 AND name IN {_LISTED.replace("?", "?2")}
+        UNION SELECT entity_id FROM entities WHERE user = ?1 AND entity_id IN {_LISTED.replace("?", "?3")}"""
+    return column(db, sql, user, _listed(names), _listed(entity_ids))
 
 
 def triplet_rows(
