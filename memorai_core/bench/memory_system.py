@@ -93,25 +93,31 @@ class MemorySystem:
         self._files = files
         self._shared = shared
         self._memory: Memory | None = None
+        self._asked: Query | None = None
 
     def index(self, case: Case, layout: Layout) -> IndexStatistics:
         """Indexes the conversation where no other has."""
         self._indexed, self._layout, self._user_id = self._files.of(case, self.settings), layout, case.conversation.user_id
+        self._asked = None
         self._memory = Memory.open(
             self._indexed.path, settings=self.settings, embedder=self._files.embedder, chat_model=self._files.chat_model
         )
         return self._indexed.statistics
 
     def rank(self, query: Query, unit: Unit, k: int) -> list[int]:
-        """The units of the retrieved turns at their first appearance; more turns are retrieved until they make k units."""
-        turns = k
+        """The units of the retrieved turns at their first appearance; more turns are retrieved until they make k units.
+
+        Turns are always retrieved anew, so that this can be timed; pairs and sessions go on from what the last ranking found.
+        """
+        if unit == "utterance" or self._asked is not query:
+            self._asked, self._evidence, self._turns = query, self.retrieve(query, k), k
         while True:
-            self._evidence = self.retrieve(query, turns)
             places = [self._indexed.places[turn.turn_id] for turn in self._evidence.turns]
             units = self._layout.coarsen(places, unit)
-            if len(units) >= k or len(places) < turns:
+            if len(units) >= k or len(places) < self._turns:
                 return units
-            turns *= 4
+            self._turns *= 4
+            self._evidence = self.retrieve(query, self._turns)
 
     def retrieve(self, query: Query, k: int) -> Evidence:
         """The evidence for a query."""

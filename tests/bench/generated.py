@@ -3,6 +3,9 @@
 import json
 from pathlib import Path
 
+RIBBON = "Ben says that his sourdough bread won a ribbon at the county fair."
+POTTERY = "Ana tells him that she is going to start a class in pottery on Monday."
+
 LOCOMO_SESSIONS = [
     [
         ("Ana", "Hello Ben, I adopted a grey cat named Pixel yesterday."),
@@ -45,7 +48,7 @@ def locomo_sample(name: str = "conv-1", **changes: object) -> dict[str, object]:
     }
     summary = {
         "session_1_summary": "Ana adopted a cat named Pixel. Ben is learning to bake bread.",
-        "session_2_summary": "Ben won a ribbon. Ana starts pottery.",
+        "session_2_summary": f"{RIBBON} {POTTERY}",
     }
     return {
         "sample_id": name,

@@ -13,7 +13,7 @@ from memorai_core.memory import Memory
 from memorai_core.settings import Settings
 
 from .fakes import one_case
-from .generated import locomo_sample, longmemeval_instance, write_longmemeval
+from .generated import POTTERY, RIBBON, locomo_sample, longmemeval_instance, write_longmemeval
 
 
 def test_statements_keep_the_turns_they_rest_on(tmp_path):
@@ -38,7 +38,7 @@ def analysed(case, layout, number, segmentation="session"):
 def test_a_statement_becomes_triplets_that_cite_its_turns(tmp_path):
     case, layout, _ = one_case(tmp_path)
     (segment,) = analysed(case, layout, 1).segments
-    assert segment.summary == "Ben won a ribbon. Ana starts pottery."
+    assert segment.summary == f"{RIBBON} {POTTERY}"
     pottery = [triplet for triplet in segment.triplets if triplet.description == "Ana starts a pottery class."]
     assert {(triplet.subject, triplet.origin) for triplet in pottery} == {("Ana", "annotation")}
     assert {triplet.source_turns for triplet in pottery} == {("4", "6")}
@@ -51,7 +51,7 @@ def test_a_statement_over_two_segments_is_told_in_each(tmp_path):
     segments = analysed(case, layout, 1, "turn").segments
     cited = [{triplet.source_turns for triplet in segment.triplets} for segment in segments]
     assert cited == [{("3",)}, {("4",)}, {("5",)}, {("6",)}]
-    assert [segment.summary for segment in segments][:2] == ["Ben won a ribbon.", "Ana starts pottery."]
+    assert [segment.summary for segment in segments][:2] == [RIBBON, POTTERY]
     assert segments[3].made_by == "extractive"
 
 
