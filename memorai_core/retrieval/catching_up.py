@@ -30,10 +30,13 @@ def caught_up(db: sqlite3.Connection, old: Snapshot, version: Version) -> Snapsh
     claims = _still_claimed(old, segments)
     for rows, bound in ((triplets, True), (descriptions, False)):
         claims = _with_claims(claims, rows, bound, turns, segments, entities, texts)
-    return Snapshot(
+    snapshot = Snapshot(
         version, texts, turns, segments, entities, claims, postings,
         max(old.last_triplet, _last(triplets.row)), max(old.last_description, _last(descriptions.row)),
     )  # fmt: skip
+    if claims is old.claims and len(segments.row) == len(old.segments.row) and len(entities.row) == len(old.entities.row):
+        snapshot.take_edges(old)
+    return snapshot
 
 
 def _texts(old: Texts, new: loading.TextRows) -> Texts:

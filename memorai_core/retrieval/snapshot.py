@@ -4,7 +4,7 @@ Nodes are numbered from 0 within their kind, turns in order of arrival. A claim 
 the turns it rests on; claims make the edges.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -153,6 +153,16 @@ class Snapshot:
     def relation_texts(self) -> np.ndarray:
         """The distinct texts that describe triplets, as text numbers."""
         return np.unique(self.claims.text[self.claims.object >= 0])
+
+    def take_edges(self, older: "Snapshot") -> None:
+        """Takes the edges over from an older snapshot with the same claims, entities and segments, and maybe fewer turns."""
+        for name in ("relations", "related_by", "mentioned_by", "turns_of_segment", "relation_texts"):
+            if name in older.__dict__:
+                self.__dict__[name] = older.__dict__[name]
+        if "mentions" in older.__dict__:
+            known = older.mentions
+            without = np.full(len(self.turns.row) - len(older.turns.row), known.start[-1], known.start.dtype)
+            self.__dict__["mentions"] = replace(known, start=np.concatenate([known.start, without]))
 
     @cached_property
     def nbytes(self) -> int:
