@@ -61,6 +61,7 @@ def answers(
     """Every system's answers, scored; each of the chosen models answers, and `judge` names the one that judges."""
     if not choice.models:
         raise ConfigurationError("answers need a chat model: name it with --model PROVIDER:NAME")
+    wording([], [], bertscore=bertscore)  # tells at once, not after a long run, what is not installed
     with open_run(choice) as opened:
         judging = opened.chat_model(judge) if judge else None
         scored: Figures = {}

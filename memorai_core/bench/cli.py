@@ -69,6 +69,7 @@ def retrieval_command(
     """Recall and NDCG at 3, 5 and 10, latency and index size of each system (Tables 2, 3, 10-13)."""
     from memorai_core.bench.retrieval import retrieval
 
+    _check(plot)
     chosen = _choice(dataset, data, cache, analyzer, categories, limit, embedder, models)
     _show(retrieval(chosen, _names(systems)), out, plot)
 
@@ -90,6 +91,7 @@ def ablations_command(
     """memorai without one part at a time (Tables 4-7 and 16, Figure 3)."""
     from memorai_core.bench.ablations import ablations
 
+    _check(plot)
     chosen = _choice(dataset, data, cache, analyzer, categories, limit, embedder, models)
     _show(ablations(chosen, paper=paper), out, plot)
 
@@ -192,6 +194,14 @@ def _choice(
     from memorai_core.bench.choice import Choice
 
     return Choice(dataset, data, cache, analyzer, categories, limit, embedder, _names(models or ""))
+
+
+def _check(plot: Path | None) -> None:
+    """Raises ConfigurationError at once, not after a long run, where what draws is missing."""
+    from memorai_core.bench.extras import require
+
+    if plot:
+        require("matplotlib")
 
 
 def _names(joined: str) -> tuple[str, ...]:

@@ -5,8 +5,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from memorai_core.bench.extras import require
-from memorai_core.bench.figures import Figures, bounds, number, part, word
+from memorai_core.bench.figures import Figures, Json, bounds, number, part, word
 from memorai_core.bench.metrics import KS
+from memorai_core.bench.questions import LOCOMO_CATEGORIES
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -39,9 +40,7 @@ def recall_by_k(figures: Figures, axes: "Axes") -> bool:
     systems = part(figures, "systems")
     for place, (name, one) in enumerate(systems.items()):
         means = [number(one, "utterance", "frac", str(k)) or 0.0 for k in KS]
-        intervals = [bounds(one, "intervals", "utterance", "frac", str(k)) or (mean, mean) for k, mean in zip(KS, means, strict=True)]
-        below = [mean - low for mean, (low, _) in zip(means, intervals, strict=True)]
-        above = [high - mean for mean, (_, high) in zip(means, intervals, strict=True)]
+        below, above = zip(*(_error(one, mean, k) for k, mean in zip(KS, means, strict=True)), strict=True)
         shift = (place - len(systems) / 2) * 0.08  # so that intervals do not hide one another
         axes.errorbar([k + shift for k in KS], means, yerr=[below, above], marker="o", capsize=3, label=name)
     axes.set(xlabel="k", ylabel="turn recall, percent", xticks=KS, title=_title(figures))
@@ -53,14 +52,19 @@ def recall_by_category(figures: Figures, axes: "Axes") -> bool:
     """Turn recall (frac) at 10 of each system in each category."""
     systems = part(figures, "systems")
     categories = sorted({category for one in systems.values() for category in part(one, "by_category") if not category.startswith("1-")})
-    width = 0.8 / max(1, len(systems))
+    if not categories:
+        return False
+    width = 0.8 / len(systems)
     for place, (name, one) in enumerate(systems.items()):
-        means = [number(one, "by_category", category, "utterance", "frac", "10") or 0.0 for category in categories]
-        axes.bar([spot + place * width for spot in range(len(categories))], means, width, label=name)
+        groups = [part(one, "by_category", category) for category in categories]
+        means = [number(group, "utterance", "frac", "10") or 0.0 for group in groups]
+        errors = list(zip(*(_error(group, mean, 10) for group, mean in zip(groups, means, strict=True)), strict=True))
+        axes.bar([spot + place * width for spot in range(len(groups))], means, width, yerr=errors, capsize=2, label=name)
     axes.set(ylabel="turn recall at 10, percent", title=_title(figures))
-    axes.set_xticks([spot + 0.4 - width / 2 for spot in range(len(categories))], categories, rotation=20)
+    names = [f"{category} {LOCOMO_CATEGORIES.get(category, '')}".strip() for category in categories]
+    axes.set_xticks([spot + 0.4 - width / 2 for spot in range(len(categories))], names, rotation=20)
     axes.legend()
-    return bool(categories)
+    return True
 
 
 def latency_by_graph(figures: Figures, axes: "Axes") -> bool:
@@ -91,6 +95,12 @@ def graph_complexity(figures: Figures, axes: "Axes") -> bool:
     axes.invert_yaxis()
     axes.legend()
     return bool(sizes)
+
+
+def _error(one: Json, mean: float, k: int) -> tuple[float, float]:
+    """How far the interval of turn recall at k reaches below and above its mean."""
+    low, high = bounds(one, "intervals", "utterance", "frac", str(k)) or (mean, mean)
+    return max(0.0, mean - low), max(0.0, high - mean)
 
 
 def _title(figures: Figures) -> str:

@@ -8,6 +8,7 @@ from rich.table import Table as RichTable
 
 from memorai_core.bench.figures import Figures, bounds, number, part, word
 from memorai_core.bench.metrics import KS
+from memorai_core.bench.questions import LOCOMO_CATEGORIES
 
 UNIT_NAMES = {
     "utterance": "turn (one message)",
@@ -40,6 +41,7 @@ def tables_of(figures: Figures) -> list[Table]:
     if command == "answers":
         return [_answers(figures)]
     tables = [_recall(figures, unit) for unit in UNIT_NAMES if any(part(one, unit) for one in _systems(figures).values())]
+    tables.append(_by_category(figures))
     tables += [_differences(figures)] if part(figures, "differences") else []
     return [*tables, *([_ablation_costs(figures)] if command == "ablations" else [_latency(figures), _index(figures)])]
 
@@ -91,6 +93,16 @@ def _recall(figures: Figures, unit: str) -> Table:
         recall = [_with_interval(one, unit, "frac", k) for k in KS]
         rows.append((name, *recall, *(_plain(number(one, unit, metric, "10")) for metric in ("all", "ndcg"))))
     return Table(f"{word(figures, 'dataset')}, {UNIT_NAMES[unit]}", header, tuple(rows), f"{RECALL_NOTE} {setting(figures)}")
+
+
+def _by_category(figures: Figures) -> Table:
+    categories = sorted({category for one in _systems(figures).values() for category in part(one, "by_category")})
+    header = ("system", *(f"{category} {LOCOMO_CATEGORIES.get(category, '')}".strip() for category in categories))
+    rows = [
+        (name, *(_plain(number(one, "by_category", category, "utterance", "frac", "10")) for category in categories))
+        for name, one in _systems(figures).items()
+    ]
+    return Table(f"{word(figures, 'dataset')}, turn R@10 by category", header, tuple(rows))
 
 
 def _differences(figures: Figures) -> Table:

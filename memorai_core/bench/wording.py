@@ -27,8 +27,9 @@ def wording(responses: Sequence[str], references: Sequence[str], *, bertscore: b
                 **{name: 100.0 * float(one.fmeasure) for name, one in found.items()},
             }
         )
-    if bertscore and responses:
-        _, _, closeness = require("bert_score", "bertscore").score(list(responses), list(references), lang="en")
+    bert = require("bert_score", "bertscore") if bertscore else None
+    if bert and responses:
+        _, _, closeness = bert.score(list(responses), list(references), lang="en")
         for one, value in zip(scores, closeness.tolist(), strict=True):
             one["bertscore"] = 100.0 * float(value)
     return scores
