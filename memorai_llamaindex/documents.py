@@ -86,7 +86,7 @@ def _transcript(text: str) -> list[tuple[str, str, str | None]] | None:
             turns.append((speaker, f"{said}\n{line.strip()}", when))
         elif started is not None:
             turns.append((started["speaker"], started["text"].strip(), started["when"]))
-    speakers = {speaker.casefold() for speaker, _, _ in turns}
+    speakers = {_ROLES.get(speaker.casefold(), speaker.casefold()) for speaker, _, _ in turns}
     if len(turns) < 2 or not speakers.isdisjoint(_HEADINGS.split()) or len(speakers) > max(2, len(turns) // 2):
         return None
     return turns

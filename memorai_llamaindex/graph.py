@@ -5,7 +5,7 @@ nothing can overwrite it: whole on each turn's node, and on the one MENTIONS rel
 """
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import Any
@@ -13,7 +13,6 @@ from typing import Any
 from llama_index.core.graph_stores.types import TRIPLET_SOURCE_KEY, ChunkNode, EntityNode, LabelledNode, Relation
 
 from memorai_core import Entity, Segment, Triplet, Turn
-from memorai_core.identity import canonical_name
 from memorai_core.view import View
 from memorai_llamaindex.nodes import triplet_record
 
@@ -58,13 +57,28 @@ def segment_node(segment: Segment, naming: Naming) -> ChunkNode:
     return ChunkNode(id_=naming.of(segment.segment_id), label="segment", text=segment.summary, properties=properties)
 
 
-def entity_node(entity: Entity, naming: Naming, **more: Any) -> EntityNode:
-    """An entity, with what the segments say of it."""
-    properties = _present(
-        kind="entity", user_id=naming.user_id, entity_id=entity.entity_id, display_name=entity.name,
-        descriptions=[description.text for description in entity.descriptions], **more,
-    )  # fmt: skip
-    return EntityNode(name=naming.entity(entity.name), label="entity", properties=properties)
+def entity_nodes(entities: Iterable[Entity], naming: Naming, sessions: Mapping[str, str] | None = None) -> list[EntityNode]:
+    """Entities, with what the segments say of them; those of one name are one node. `sessions` adds what mentions them, by turn."""
+    return [_entity_node(name, group, naming, sessions) for name, group in _named(entities, naming).items()]
+
+
+def _entity_node(name: str, group: Sequence[Entity], naming: Naming, sessions: Mapping[str, str] | None) -> EntityNode:
+    properties: Properties = {
+        "kind": "entity", "user_id": naming.user_id, "entity_ids": [entity.entity_id for entity in group], "display_name": group[0].name,
+        "descriptions": [description.text for entity in group for description in entity.descriptions],
+    }  # fmt: skip
+    if sessions is not None:
+        turn_ids = list(dict.fromkeys(turn_id for entity in group for turn_id in entity.turn_ids if turn_id in sessions))
+        properties |= {"turn_ids": turn_ids, "session_ids": list(dict.fromkeys(sessions[turn_id] for turn_id in turn_ids))}
+    return EntityNode(name=name, label="entity", properties=properties)
+
+
+def _named(entities: Iterable[Entity], naming: Naming) -> dict[str, list[Entity]]:
+    """Entities by the name of their node: a phrase and a model's entity may be called the same."""
+    named: dict[str, list[Entity]] = {}
+    for entity in entities:
+        named.setdefault(naming.entity(entity.name), []).append(entity)
+    return named
 
 
 def relation(triplets: Sequence[Triplet], naming: Naming, source_turn: str | None = None) -> Relation:
@@ -89,7 +103,7 @@ class Part:
 
 
 def graph_of(view: View, turns: Sequence[Turn], naming: Naming) -> Part:
-    """The graph of some turns: themselves, their segments, the entities they mention, and what joins all these."""
+    """The graph of some turns: themselves, first and in their order, their segments, the entities they mention, and what joins these."""
     wanted = {turn.turn_id for turn in turns}
     triplets = view.triplets(citing=wanted)
     segments = view.segments([*dict.fromkeys(turn.segment_id for turn in turns if turn.segment_id)])
@@ -97,13 +111,13 @@ def graph_of(view: View, turns: Sequence[Turn], naming: Naming) -> Part:
     citing = by_turn(triplets)
     nodes: list[LabelledNode] = [turn_node(turn, citing.get(turn.turn_id, []), naming) for turn in turns]
     nodes += [segment_node(segment, naming) for segment in segments]
-    nodes += [entity_node(entity, naming) for entity in entities]
-    relations = [_mention(entity, turn_id, citing, naming) for entity in entities for turn_id in entity.turn_ids if turn_id in wanted]
+    nodes += entity_nodes(entities, naming)
+    relations = _mentions(entities, citing, wanted, naming)
     relations += [_structural(PART_OF, turn.turn_id, turn.segment_id, naming) for turn in turns if turn.segment_id]
     relations += [_structural(FOLLOWED_BY, a.turn_id, b.turn_id, naming) for a, b in pairwise(turns) if a.session_id == b.session_id]
     alike: dict[tuple[str, str, str], list[Triplet]] = {}
     for triplet in triplets:
-        alike.setdefault((canonical_name(triplet.subject), triplet.relation, canonical_name(triplet.object)), []).append(triplet)
+        alike.setdefault((naming.entity(triplet.subject), triplet.relation, naming.entity(triplet.object)), []).append(triplet)
     return Part(nodes, relations + [relation(group, naming) for group in alike.values()])
 
 
@@ -116,19 +130,25 @@ def by_turn(triplets: Iterable[Triplet]) -> dict[str, list[Triplet]]:
     return citing
 
 
-def _mention(entity: Entity, turn_id: str, citing: Mapping[str, Sequence[Triplet]], naming: Naming) -> Relation:
-    """That a turn mentions an entity, and by which triplets and descriptions."""
-    name = canonical_name(entity.name)
-    by = [
-        triplet.triplet_id
-        for triplet in citing.get(turn_id, ())
-        if name in (canonical_name(triplet.subject), canonical_name(triplet.object))
-    ]
-    properties = {
-        "kind": "mention", "user_id": naming.user_id, "turn_id": turn_id, "entity_id": entity.entity_id, "triplet_ids": by,
-        "descriptions": [description.text for description in entity.descriptions if turn_id in description.turn_ids],
-    }  # fmt: skip
-    return Relation(label=MENTIONS, source_id=naming.of(turn_id), target_id=naming.entity(entity.name), properties=properties)
+def _mentions(
+    entities: Iterable[Entity], citing: Mapping[str, Sequence[Triplet]], wanted: Collection[str], naming: Naming
+) -> list[Relation]:
+    """What turns mention, one relation a turn and entity node, and by which triplets and descriptions."""
+    by: dict[tuple[str, str], list[str]] = {}
+    for turn_id in wanted:
+        for triplet in citing.get(turn_id, ()):
+            for end in {triplet.subject, triplet.object}:
+                by.setdefault((turn_id, naming.entity(end)), []).append(triplet.triplet_id)
+    mentions: list[Relation] = []
+    for name, group in _named(entities, naming).items():
+        for turn_id in dict.fromkeys(turn_id for entity in group for turn_id in entity.turn_ids if turn_id in wanted):
+            said = [one.text for entity in group for one in entity.descriptions if turn_id in one.turn_ids]
+            properties = {
+                "kind": "mention", "user_id": naming.user_id, "turn_id": turn_id, "triplet_ids": by.get((turn_id, name), []),
+                "descriptions": said,
+            }  # fmt: skip
+            mentions.append(Relation(label=MENTIONS, source_id=naming.of(turn_id), target_id=name, properties=properties))
+    return mentions
 
 
 def _structural(label: str, source: str, target: str, naming: Naming) -> Relation:

@@ -18,9 +18,8 @@ from llama_index.core.vector_stores.types import VectorStoreQuery
 from llama_index.core.vector_stores.utils import build_metadata_filter_fn
 
 from memorai_core import Entity, Triplet, Turn
-from memorai_core.identity import entity_id
 from memorai_core.view import View
-from memorai_llamaindex.graph import Naming, by_turn, entity_node, relation, segment_node, turn_node
+from memorai_llamaindex.graph import Naming, by_turn, entity_nodes, relation, segment_node, turn_node
 from memorai_llamaindex.nodes import turn_node as llama_node
 
 PAGE = 64
@@ -43,7 +42,7 @@ def nodes(view: View, properties: Mapping[str, Any] | None, ids: Sequence[str] |
     if kind in (None, "segment"):
         found += [segment_node(segment, naming) for segment in view.segments(ids)]
     if kind in (None, "entity"):
-        found += _entity_nodes(view, view.entities(ids, entity_ids=ids), naming)
+        found += _entity_nodes(view, view.entities(ids, entity_ids=ids))
     return [node for node in found if has(node.properties, properties)]
 
 
@@ -111,32 +110,30 @@ def nearest(view: View, query: VectorStoreQuery) -> tuple[list[LabelledNode], li
 
 
 def _passing(view: View, query: VectorStoreQuery) -> Iterator[tuple[LabelledNode, float]]:
-    ranked, naming = view.nearest_entities(query.query_embedding or []), Naming(view.user_id)
-    wanted = None if query.node_ids is None else {entity_id(view.user_id, name) for name in bare_ids(view.user_id, query.node_ids)}
-    ranked = [(one, similarity) for one, similarity in ranked if wanted is None or one in wanted]
+    ranked = view.nearest_entities(query.query_embedding or [])
+    if query.node_ids is not None:
+        wanted = {entity.entity_id for entity in view.entities(bare_ids(view.user_id, query.node_ids))}
+        ranked = [(one, similarity) for one, similarity in ranked if one in wanted]
+    given: set[str] = set()
     for start in range(0, len(ranked), PAGE):
         similarity = dict(ranked[start : start + PAGE])
-        page = {node.properties["entity_id"]: node for node in _entity_nodes(view, view.entities(entity_ids=similarity), naming)}
+        page = {node.id: node for node in _entity_nodes(view, view.entities(entity_ids=similarity))}
+        best = {one: max(similarity.get(each, 0.0) for each in node.properties["entity_ids"]) for one, node in page.items()}
         meets = build_metadata_filter_fn(lambda one, page=page: page[one].properties, query.filters)  # type: ignore[misc]
-        for one in similarity:
-            if one in page and meets(one) and _of_sessions(page[one], query.doc_ids):
-                yield page[one], similarity[one]
+        for one in sorted(best, key=best.__getitem__, reverse=True):
+            if one not in given and meets(one) and _of_sessions(page[one], query.doc_ids):
+                given.add(one)
+                yield page[one], best[one]
 
 
 def _of_sessions(node: LabelledNode, session_ids: Sequence[str] | None) -> bool:
     return session_ids is None or not set(session_ids).isdisjoint(node.properties["session_ids"])
 
 
-def _entity_nodes(view: View, entities: Sequence[Entity], naming: Naming) -> list[LabelledNode]:
+def _entity_nodes(view: View, entities: Sequence[Entity]) -> list[EntityNode]:
     """Entities with the turns and sessions that mention them."""
-    session = {turn.turn_id: turn.session_id for turn in view.turns({turn_id for entity in entities for turn_id in entity.turn_ids})}
-    return [
-        entity_node(
-            entity, naming, turn_ids=list(entity.turn_ids),
-            session_ids=list(dict.fromkeys(session[turn_id] for turn_id in entity.turn_ids if turn_id in session)),
-        )
-        for entity in entities
-    ]  # fmt: skip
+    turns = view.turns({turn_id for entity in entities for turn_id in entity.turn_ids})
+    return entity_nodes(entities, Naming(view.user_id), {turn.turn_id: turn.session_id for turn in turns})
 
 
 def _tuples(view: View, cited: Sequence[tuple[Triplet, str]]) -> list[GraphTriplet]:
@@ -150,9 +147,7 @@ def _tuples(view: View, cited: Sequence[tuple[Triplet, str]]) -> list[GraphTripl
 
 
 def _end(name: str, source_turn: str, naming: Naming) -> EntityNode:
-    properties = {
-        "kind": "entity", "user_id": naming.user_id, "entity_id": entity_id(naming.user_id, name), TRIPLET_SOURCE_KEY: source_turn,
-    }  # fmt: skip
+    properties = {"kind": "entity", "user_id": naming.user_id, "display_name": name, TRIPLET_SOURCE_KEY: source_turn}
     return EntityNode(name=naming.entity(name), label="entity", properties=properties)
 
 

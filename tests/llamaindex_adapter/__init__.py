@@ -1,0 +1,3 @@
+import pytest
+
+pytest.importorskip("llama_index.core", reason="needs LlamaIndex: pip install 'memorai-plugins[llamaindex]'")

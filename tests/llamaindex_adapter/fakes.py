@@ -1,0 +1,83 @@
+"""A small conversation of two users, and models that cost nothing."""
+
+import asyncio
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from llama_index.core.base.embeddings.base import BaseEmbedding
+from llama_index.core.memory import Memory as ChatMemory
+from pydantic import Field, PrivateAttr
+
+from memorai_core import Memory, Message
+from memorai_core.testing import HashingEmbedder
+
+TOLD = {
+    "s1": ["I moved to Hanoi with my dog Rex.", "The museum in Hanoi hired me as a guide."],
+    "s2": ["Rex found an old violin at the museum.", "I practise the violin every evening."],
+}
+OTHER = {
+    "s1": ["I moved to Porto with my cat Mia.", "A bakery in Porto hired me."],
+    "s2": ["Mia broke my accordion.", "I sell the accordion."],
+}
+
+CONNECTION = "ignore:Exception ignored in. <function Connection.__del__:pytest.PytestUnraisableExceptionWarning"
+"""The framework's chat store leaves its connection to the garbage collector."""
+FIELDS = "ignore:The `__fields__` attribute is deprecated:pydantic.warnings.PydanticDeprecatedSince20"
+"""The framework's agents look at every attribute of their class."""
+
+
+@contextmanager
+def two_users() -> Iterator[Memory]:
+    with Memory.open(":memory:", embedder=HashingEmbedder()) as memory:
+        for user, told in (("alice", TOLD), ("bob", OTHER)):
+            for session, texts in told.items():
+                messages = [
+                    Message(role="user", name=user.title(), text=text, id=f"{session}/{n}", timestamp=f"2025-03-0{n + 1}T09:00:00Z")
+                    for n, text in enumerate(texts)
+                ]
+                memory.append(messages, user_id=user, session_id=session)
+            memory.index(user_id=user)
+        yield memory
+
+
+@contextmanager
+def empty() -> Iterator[Memory]:
+    with Memory.open(":memory:", embedder=HashingEmbedder()) as memory:
+        yield memory
+
+
+class CountingEmbedding(BaseEmbedding):
+    """HashingEmbedder as a model of the framework, which counts what it is asked."""
+
+    dimension: int = 64
+    queries: list[str] = Field(default_factory=list)
+    _embedder: HashingEmbedder = PrivateAttr()
+
+    def model_post_init(self, context: object, /) -> None:
+        super().model_post_init(context)
+        self._embedder = HashingEmbedder(self.dimension)
+
+    def _get_query_embedding(self, query: str) -> list[float]:
+        self.queries.append(query)
+        return self._embedder.embed_query(query)
+
+    async def _aget_query_embedding(self, query: str) -> list[float]:
+        return self._get_query_embedding(query)
+
+    def _get_text_embedding(self, text: str) -> list[float]:
+        return self._embedder.embed_query(text)
+
+
+async def in_running_loop(call):
+    """What a sync call gives from inside a running event loop, as in a notebook."""
+    assert asyncio.get_running_loop().is_running()
+    return call()
+
+
+def texts(nodes) -> list[str]:
+    return [node.node.metadata["text"] for node in nodes]
+
+
+def dispose(memory: ChatMemory) -> None:
+    """Closes the connection of the framework's own chat store."""
+    asyncio.run(memory.sql_store._async_engine.dispose())
