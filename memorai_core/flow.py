@@ -4,7 +4,6 @@ A flow yields prompts, receives their replies, and returns its result. `run` and
 is called; everything else is pure, and can be driven by hand with `next` and `send`.
 """
 
-import asyncio
 import contextvars
 from collections.abc import Callable, Generator, Sequence
 from dataclasses import dataclass, replace
@@ -184,6 +183,8 @@ def _counted(prompts: list[Prompt], replies: list[Reply], usage: Usage | None) -
 
 async def _in_thread(work: Callable[[], T]) -> T:
     """The result of work done in a thread; a cancelled caller waits for it, since a generator at work cannot be closed."""
+    import asyncio  # who awaits has it already; who does not, starts sooner without it
+
     future = asyncio.get_running_loop().run_in_executor(None, partial(contextvars.copy_context().run, work))
     try:
         return await asyncio.shield(future)

@@ -10,8 +10,6 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Final
 
-import json_repair
-
 from memorai_core.replies.quotes import requoted
 from memorai_core.replies.shapes import Rejected, S, check
 
@@ -125,6 +123,8 @@ def _repaired(text: str) -> Iterator[_Found]:
 
 
 def _repair(text: str, *, cut_off: bool) -> Iterator[_Found]:
+    import json_repair  # a reply that needs it is rare, and it takes as long to import as all of this package
+
     try:
         yield _Found(json_repair.loads(text), cut_off)
     except Exception:  # whatever stops the repairer, the reply is unreadable, and no more than that
