@@ -16,6 +16,7 @@ import numpy as np
 
 from memorai_core.errors import ConfigurationError
 from memorai_core.flow import Prompt, Reply
+from memorai_core.identity import canonical_name
 from memorai_core.indexing.grounding import content_terms
 
 _WORD = re.compile(r"\w+|[^\w\s\x00-\x7f]")
@@ -131,7 +132,7 @@ def faithful_reply(prompt: Prompt) -> str:
     """
     start = prompt.text.rindex("<conversation>") if "<conversation>" in prompt.text else len(prompt.text)
     turns = _numbered_turns(prompt.text[start : prompt.text.rfind("</conversation>")] + "</conversation>")
-    told = {number: (speaker, word) for number, speaker, words in turns if len(words) >= 4 and (word := _longest(words))}
+    told = {number: (speaker, word) for number, speaker, words in turns if len(words) >= 4 and (word := _longest(words, speaker))}
     summary = (
         f"{' and '.join(dict.fromkeys(speaker for _, speaker, _ in turns))} talk: {' '.join(w for *_, ws in turns[:3] for w in ws[:8])}."
     )

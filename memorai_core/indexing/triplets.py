@@ -55,9 +55,10 @@ def extract(passage: Passage, kept: frozenset[str]) -> Flow[Outcome[tuple[Triple
 def triplet_drafts(
     replies: Sequence[TripletReply], ground: Ground, kept: frozenset[str], made_by: str
 ) -> tuple[tuple[TripletDraft, ...], Mapping[str, int]]:
-    """Triplets as drafts, and how many were refused, by kind: "not_kept" where they rest on dropped turns alone, "ungrounded".
+    """Triplets as drafts, and how many were refused, by kind.
 
-    Of triplets that say the same, the first's description stands, with the turns of all.
+    "not_kept" rest on dropped turns alone, "ungrounded" have an end that is not in their turns, "of_itself" have one end twice. Of
+    triplets that say the same, the first's description stands, with the turns of all.
     """
     wrong = Counter[str]()
     drafts: dict[tuple[str, ...], TripletDraft] = {}
@@ -71,6 +72,9 @@ def triplet_drafts(
             wrong["ungrounded"] += 1
             continue
         says = (canonical_name(subject), canonical_name(reply.relation), canonical_name(object_))
+        if says[0] == says[2]:
+            wrong["of_itself"] += 1
+            continue
         if earlier := drafts.get(says):
             source_turns = tuple(turn.turn_id for turn in ground.passage.turns if turn.turn_id in {*earlier.source_turns, *source_turns})
         description = earlier.description if earlier else reply.description

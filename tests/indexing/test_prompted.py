@@ -85,6 +85,7 @@ def triplet(**changes: object) -> dict[str, object]:
         ({"subject": "she"}, "ungrounded"),
         ({"turns": [4]}, "ungrounded"),
         ({"turns": [5]}, "not_kept"),
+        ({"object": "ALICE"}, "of_itself"),
         ({"turns": [99]}, "out_of_range"),
         ({"turns": []}, "malformed"),
         ({"description": None}, "malformed"),
