@@ -157,10 +157,10 @@ def faithful_reply(prompt: Prompt) -> str:
     return json.dumps(parts[prompt.name]) if prompt.name in parts else "It is as the memory says [1]."
 
 
-def _longest(words: list[str]) -> str:
-    """The longest word that has a meaning of its own and is fit for a name, or nothing."""
-    longest_first = sorted(words, key=len, reverse=True)
-    return next((word for word in longest_first if word[0].isalpha() and len(word) <= 60 and content_terms(word)), "")
+def _longest(words: list[str], speaker: str) -> str:
+    """The longest word that has a meaning of its own, is fit for a name and is not the speaker's, or nothing."""
+    fit = (word for word in words if word[0].isalpha() and len(word) <= 60 and content_terms(word))
+    return max((word for word in fit if canonical_name(word) != canonical_name(speaker)), key=len, default="")
 
 
 def _numbered_turns(conversation: str) -> list[tuple[int, str, list[str]]]:
