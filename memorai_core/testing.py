@@ -159,8 +159,9 @@ def faithful_reply(prompt: Prompt) -> str:
 
 def _longest(words: list[str], speaker: str) -> str:
     """The longest word that has a meaning of its own, is fit for a name and is not the speaker's, or nothing."""
-    fit = (word for word in words if word[0].isalpha() and len(word) <= 60 and content_terms(word))
-    return max((word for word in fit if canonical_name(word) != canonical_name(speaker)), key=len, default="")
+    longest_first = sorted(words, key=len, reverse=True)
+    fit = (word for word in longest_first if word[0].isalpha() and len(word) <= 60 and content_terms(word))
+    return next((word for word in fit if canonical_name(word) != canonical_name(speaker)), "")
 
 
 def _numbered_turns(conversation: str) -> list[tuple[int, str, list[str]]]:
