@@ -2,7 +2,6 @@
 
 import hashlib
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from datetime import datetime
 
 from langchain_core.messages import AIMessage, AnyMessage, BaseMessage
@@ -11,35 +10,35 @@ from memorai_core import Message
 from memorai_langchain.convert import to_message
 
 
-@dataclass(frozen=True, slots=True)
-class Capture:
-    """Turns to append, and the marks of all messages once they are."""
+def turns_to_store(messages: Sequence[AnyMessage], marks: Mapping[str, str], source_ids: Mapping[str, str], now: datetime) -> list[Message]:
+    """The messages that are new or edited since they were marked, as turns.
 
-    turns: list[Message]
-    marks: dict[str, str]
-    """A digest of each message by its id, for the messages that the state still holds."""
-
-
-def capture(messages: Sequence[AnyMessage], marks: Mapping[str, str] | None, source_ids: Mapping[str, str], now: datetime) -> Capture:
-    """The messages that are new or edited since `marks`; without marks, those of the turn at hand.
-
-    Where a conversation is seen for the first time, what stands before its last answer is history that was either captured
-    already or had its chance, so it is marked and not stored. A message that was marked is never stored again, unless edited:
-    what the user had forgotten stays forgotten, though the conversation still shows it.
+    What is marked is never stored again unless it is edited: what a user had forgotten stays forgotten, though the conversation
+    still shows it.
     """
-    start = 0 if marks is not None else _after_last_answer(messages)
     turns: list[Message] = []
-    marked: dict[str, str] = {}
-    for place, message in enumerate(messages):
+    for message in messages:
         turn = turn_of(message)
-        if turn is None or message.id is None:
+        if turn is None or message.id is None or marks.get(message.id) == _digest(turn.role, turn.text):
             continue
-        marked[message.id] = digest = _digest(turn.role, turn.text)
-        known = (marks or {}).get(message.id)
-        if place >= start and known != digest:
-            dated = turn.timestamp or (now if known is None else None)
-            turns.append(turn.model_copy(update={"id": source_ids[message.id], "timestamp": dated}))
-    return Capture(turns, marked)
+        dated = turn.timestamp or (None if message.id in marks else now)
+        turns.append(turn.model_copy(update={"id": source_ids[message.id], "timestamp": dated}))
+    return turns
+
+
+def marks_of(messages: Iterable[BaseMessage]) -> dict[str, str]:
+    """What tells that messages are stored: a digest of each by its id, for those that the conversation still holds."""
+    said = ((message.id, turn_of(message)) for message in messages)
+    return {message_id: _digest(turn.role, turn.text) for message_id, turn in said if turn is not None and message_id is not None}
+
+
+def first_marks(messages: Sequence[BaseMessage]) -> dict[str, str]:
+    """The marks of a conversation that is seen for the first time: all up to its last answer.
+
+    That is history, which was stored by an earlier call, or said before there was a memory; only the turn at hand is new.
+    """
+    answers = [place for place, message in enumerate(messages) if isinstance(message, AIMessage)]
+    return marks_of(messages[: answers[-1] + 1] if answers else ())
 
 
 def source_ids(messages: Iterable[BaseMessage], session_id: str, *, stable: bool) -> dict[str, str]:
@@ -61,11 +60,6 @@ def source_ids(messages: Iterable[BaseMessage], session_id: str, *, stable: bool
 def turn_of(message: BaseMessage) -> Message | None:
     """A message as a turn, if it is one: something said to or by the user, and no step on the way to an answer."""
     return None if isinstance(message, AIMessage) and message.tool_calls else to_message(message)
-
-
-def _after_last_answer(messages: Sequence[BaseMessage]) -> int:
-    answers = [place for place, message in enumerate(messages) if isinstance(message, AIMessage)]
-    return answers[-1] + 1 if answers else 0
 
 
 def _digest(*parts: str) -> str:

@@ -8,13 +8,13 @@ from langchain.agents.middleware.types import ContextT, PrivateStateAttr, Respon
 from langchain_core.messages import AIMessage, SystemMessage
 from langgraph.runtime import Runtime
 
-from memorai_core import ConfigurationError, Memory
-from memorai_langchain.capture import Capture, capture, source_ids
+from memorai_core import Memory, Message
+from memorai_langchain.capture import first_marks, marks_of, source_ids, turns_to_store
 from memorai_langchain.convert import now
 from memorai_langchain.failing import failing_open
 from memorai_langchain.question import Question, Recollections, question_of
 from memorai_langchain.recall import arecall, memory_text, recall
-from memorai_langchain.saving import IndexWhen, asave, save
+from memorai_langchain.saving import IndexWhen, asave, check_options, save
 from memorai_langchain.scope import in_thread, session_of, user_of
 
 
@@ -48,8 +48,7 @@ class MemoraiMiddleware(AgentMiddleware[MemoraiState, ContextT, ResponseT]):
         raise_errors: bool = False,
     ) -> None:
         super().__init__()
-        if index not in ("background", "inline", "manual"):
-            raise ConfigurationError(f"index must be 'background', 'inline' or 'manual', not {index!r}")
+        check_options(k, index)
         self.memory = memory
         self.user_id = user_id
         self.session_id = session_id
@@ -109,26 +108,32 @@ class MemoraiMiddleware(AgentMiddleware[MemoraiState, ContextT, ResponseT]):
         in_sight = frozenset((session_id, source_id) for source_id in shown.values())
         return question_of(request.messages, user_of(self.user_id, request.runtime), in_sight)
 
-    def _remember(self, state: MemoraiState, runtime: Runtime[ContextT]) -> dict[str, Any] | None:
+    def _remember(self, state: MemoraiState, runtime: Runtime[ContextT]) -> dict[str, Any]:
         user_id, session_id = user_of(self.user_id, runtime), session_of(self.session_id, runtime)
+        marks = _marks(state)
         with failing_open("saving", self.raise_errors):
-            captured = _captured(state, session_id)
-            save(self.memory, captured.turns, user_id=user_id, session_id=session_id, index=self.index)
-            return {"memorai_marks": captured.marks}
-        return None
+            save(self.memory, _turns(state, marks, session_id), user_id=user_id, session_id=session_id, index=self.index)
+            marks = marks_of(state["messages"])
+        return {"memorai_marks": marks}
 
-    async def _aremember(self, state: MemoraiState, runtime: Runtime[ContextT]) -> dict[str, Any] | None:
+    async def _aremember(self, state: MemoraiState, runtime: Runtime[ContextT]) -> dict[str, Any]:
         user_id, session_id = user_of(self.user_id, runtime), session_of(self.session_id, runtime)
+        marks = _marks(state)
         with failing_open("saving", self.raise_errors):
-            captured = _captured(state, session_id)
-            await asave(self.memory, captured.turns, user_id=user_id, session_id=session_id, index=self.index)
-            return {"memorai_marks": captured.marks}
-        return None
+            await asave(self.memory, _turns(state, marks, session_id), user_id=user_id, session_id=session_id, index=self.index)
+            marks = marks_of(state["messages"])
+        return {"memorai_marks": marks}
 
 
-def _captured(state: MemoraiState, session_id: str) -> Capture:
+def _marks(state: MemoraiState) -> dict[str, str]:
+    """What of the conversation counts as stored, also where it is seen for the first time."""
+    marks = state.get("memorai_marks")
+    return first_marks(state["messages"]) if marks is None else marks
+
+
+def _turns(state: MemoraiState, marks: dict[str, str], session_id: str) -> list[Message]:
     messages = state["messages"]
-    return capture(messages, state.get("memorai_marks"), source_ids(messages, session_id, stable=in_thread()), now())
+    return turns_to_store(messages, marks, source_ids(messages, session_id, stable=in_thread()), now())
 
 
 def _telling(request: ModelRequest[ContextT], text: str) -> ModelRequest[ContextT]:

@@ -1,12 +1,20 @@
 """Appending turns, and having them indexed in the background, at once, or by someone else."""
 
 from collections.abc import Sequence
-from typing import Literal
+from typing import Literal, get_args
 
-from memorai_core import Memory, Message, Turn
+from memorai_core import ConfigurationError, Memory, Message, Turn
 
 IndexWhen = Literal["background", "inline", "manual"]
 """Who turns appended turns into graph: a worker of the memory, the call that appends, or the application by `Memory.index`."""
+
+
+def check_options(k: int, index: IndexWhen) -> None:
+    """Raises ConfigurationError for an impossible k or index, before the first message meets it."""
+    if not isinstance(k, int) or k < 1:
+        raise ConfigurationError(f"k must be a whole number from 1 up, not {k!r}")
+    if index not in get_args(IndexWhen):
+        raise ConfigurationError(f"index must be one of {', '.join(get_args(IndexWhen))}, not {index!r}")
 
 
 def save(memory: Memory, messages: Sequence[Message], *, user_id: str, session_id: str, index: IndexWhen) -> list[Turn]:

@@ -7,7 +7,7 @@ from langchain_core.tools import BaseTool, StructuredTool
 from pydantic import BaseModel, Field
 
 from memorai_core import Memory
-from memorai_langchain.saving import IndexWhen
+from memorai_langchain.saving import IndexWhen, check_options
 from memorai_langchain.tool_actions import Actions, Result
 
 
@@ -52,6 +52,7 @@ def memory_tools(
     What the model forgets is gone: put LangChain's `HumanInTheLoopMiddleware` before `forget_memory` where the user should
     confirm. Where the memory fails, the model is told so, unless `raise_errors`.
     """
+    check_options(k, index)
     does = Actions(memory, user_id, session_id, k, index, max_tokens, raise_errors)
     return MemoryTools(
         _tool(
