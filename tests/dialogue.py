@@ -4,8 +4,10 @@ import itertools
 import tempfile
 from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
+from functools import lru_cache
 from pathlib import Path
 
+import numpy as np
 from hypothesis import strategies as st
 
 from memorai_core import Memory, Message
@@ -159,3 +161,19 @@ class Fickle:
         entities = [EntityDraft(turn.text, f"What {turn.speaker} said of {turn.text}", ids) for turn in kept[:1]]
         entities += [EntityDraft("everything", f"All {len(turns)} of {name}", tuple(turn.turn_id for turn in turns))]
         return SegmentMemory(tuple(turn.turn_id for turn in turns), frozenset(ids), f"Of {name}", tuple(triplets), tuple(entities))
+
+
+class Directions(HashingEmbedder):
+    """Each word has a random direction, so that two different texts are hardly ever equally near to a third."""
+
+    def __init__(self, dimension=24):
+        super().__init__(dimension)
+
+    def embed_query(self, text):
+        words = text.casefold().split()
+        total = sum((self._direction(word) for word in words), np.zeros(self.dimension))
+        return [float(component) for component in total / (np.linalg.norm(total) or 1.0)]
+
+    @lru_cache(maxsize=10_000)  # noqa: B019
+    def _direction(self, word):
+        return np.random.default_rng(list(word.encode())).normal(size=self.dimension)
