@@ -3,6 +3,7 @@
 import sqlite3
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -114,30 +115,19 @@ def live_segments(db: sqlite3.Connection, user: int) -> np.ndarray:
 
 def triplets_after(db: sqlite3.Connection, user: int, row: int) -> ClaimRows:
     """The triplets of a user made after a row, with their sources."""
-    claims = db.execute(
-        "SELECT triplet, segment, subject, object, text FROM triplets WHERE user = ? AND triplet > ? ORDER BY triplet", (user, row)
-    ).fetchall()
-    sources = db.execute(
-        """SELECT triplet, turn FROM triplets JOIN triplet_turns USING (triplet)
-        WHERE user = ? AND triplet > ? ORDER BY triplet, turn""",
-        (user, row),
-    ).fetchall()
-    return _claims(claims, sources)
+    claims = "SELECT triplet, segment, subject, object, text FROM triplets WHERE user = ? AND triplet > ? ORDER BY triplet"
+    sources = """SELECT triplet, turn FROM triplets JOIN triplet_turns USING (triplet)
+        WHERE user = ? AND triplet > ? ORDER BY triplet, turn"""
+    return ClaimRows(*_numbers(db, claims, 5, user, row), *_numbers(db, sources, 2, user, row))
 
 
 def descriptions_after(db: sqlite3.Connection, user: int, row: int) -> ClaimRows:
     """The entity descriptions of a user made after a row, with their sources; `object` is the entity once more."""
-    claims = db.execute(
-        """SELECT description, segment, entity, entity, text FROM descriptions
-        WHERE user = ? AND description > ? ORDER BY description""",
-        (user, row),
-    ).fetchall()
-    sources = db.execute(
-        """SELECT description, turn FROM descriptions JOIN description_turns USING (description)
-        WHERE user = ? AND description > ? ORDER BY description, turn""",
-        (user, row),
-    ).fetchall()
-    return _claims(claims, sources)
+    claims = """SELECT description, segment, entity, entity, text FROM descriptions
+        WHERE user = ? AND description > ? ORDER BY description"""
+    sources = """SELECT description, turn FROM descriptions JOIN description_turns USING (description)
+        WHERE user = ? AND description > ? ORDER BY description, turn"""
+    return ClaimRows(*_numbers(db, claims, 5, user, row), *_numbers(db, sources, 2, user, row))
 
 
 def entities_after(db: sqlite3.Connection, user: int, row: int) -> tuple[np.ndarray, np.ndarray]:
@@ -157,10 +147,10 @@ def texts_after(db: sqlite3.Connection, user: int, row: int, dimension: int) -> 
     return TextRows(_integers(text), windows, vectors)
 
 
-def _claims(claims: Sequence[tuple[Any, ...]], sources: Sequence[tuple[Any, ...]]) -> ClaimRows:
-    claim, turn = _columns(sources, 2)
-    row, segment, subject, object_, text = map(_integers, _columns(claims, 5))
-    return ClaimRows(row, segment, subject, object_, text, _integers(claim), _integers(turn))
+def _numbers(db: sqlite3.Connection, sql: str, columns: int, *values: int) -> np.ndarray:
+    """A query's rows of whole numbers, as (columns, rows)."""
+    flat = np.fromiter(chain.from_iterable(db.execute(sql, values)), np.int64)
+    return np.ascontiguousarray(flat.reshape(-1, columns).T)
 
 
 def _columns(rows: Sequence[tuple[Any, ...]], count: int) -> list[tuple[Any, ...]]:
