@@ -1,7 +1,11 @@
 """LangChain's own fake chat models, made to take tools and to write down what they are asked."""
 
+import json
+import re
+
 from langchain_core.language_models import GenericFakeChatModel
-from langchain_core.messages import AIMessage
+from langchain_core.messages import AIMessage, AIMessageChunk
+from langchain_core.outputs import ChatGenerationChunk
 from pydantic import Field
 
 
@@ -17,6 +21,16 @@ class Chat(GenericFakeChatModel):
         self.asked.append(messages)
         return super()._generate(messages, stop, run_manager, **options)
 
+    def _stream(self, messages, stop=None, run_manager=None, **options):
+        self.asked.append(messages)
+        message = next(self.messages)
+        calls = [{**call, "args": json.dumps(call["args"]), "index": 0} for call in message.tool_calls]
+        words = [AIMessageChunk(word) for word in re.split(r"(\s)", message.content)]
+        for chunk in [AIMessageChunk("", tool_call_chunks=calls)] if calls else words:
+            if run_manager:
+                run_manager.on_llm_new_token(chunk.content, chunk=ChatGenerationChunk(message=chunk))
+            yield ChatGenerationChunk(message=chunk)
+
 
 def chat(*replies):
     """A model that says these; a reply that is an exception is raised."""
@@ -29,9 +43,9 @@ def _said(reply):
     return AIMessage(reply) if isinstance(reply, str) else reply
 
 
-def calls(name, number="1", **arguments):
+def calls(tool, /, **arguments):
     """A reply that does nothing but call a tool."""
-    return AIMessage("", tool_calls=[{"name": name, "args": arguments, "id": f"call-{number}"}])
+    return AIMessage("", tool_calls=[{"name": tool, "args": arguments, "id": f"call-{tool}"}])
 
 
 def texts(memory, user_id, session_id=None):
