@@ -81,6 +81,7 @@ class View:
     def nearest_entities(self, query_vector: Sequence[float] | np.ndarray) -> list[tuple[str, float]]:
         """Entity ids with their cosine to a vector, that of the best description or triplet, best first; those above 0.
 
+        The entities of one sentence are equally near; those that fewer turns mention come first, so a speaker comes last.
         Raises EmbedderMismatchError for a vector of another dimension than the memory's.
         """
         try:
@@ -90,7 +91,8 @@ class View:
         if not len(snapshot.entities.row):
             return []
         found = similarities(snapshot, "", unit_vector(query_vector, snapshot.version.dimension), None).entity
-        order = np.lexsort((np.arange(len(found)), -found))[: np.count_nonzero(found)]
+        mentions = np.diff(snapshot.mentioned_by[0])
+        order = np.lexsort((mentions, -found))[: np.count_nonzero(found)]
         return [(snapshot.entities.node_id[place].tobytes().hex(), float(found[place])) for place in order]
 
     def _named(self, db: sqlite3.Connection, names: Collection[str]) -> list[str]:

@@ -94,6 +94,7 @@ def test_the_nearest_entities_are_those_with_the_best_claim(memory):
     nearest = {names[entity_id] for entity_id, similarity in ranked if similarity > 0.99}
     assert nearest >= {end for triplet in told if triplet.description == told[0].description for end in (triplet.subject, triplet.object)}
     assert len(nearest) < len(names)
+    assert names[ranked[len(nearest) - 1][0]] == "Alice", "whom every turn mentions"
     with pytest.raises(EmbedderMismatchError):
         view.nearest_entities(np.ones(3))
 
