@@ -8,6 +8,7 @@ from typing import Any, TypeAlias
 from llama_index.core.schema import BaseNode, MetadataMode
 
 from memorai_core import Message
+from memorai_core.identity import digest
 
 Reader: TypeAlias = Callable[[BaseNode], list[Message]]
 """Gives a node's messages, in order, each with an id by which it is known again."""
@@ -18,6 +19,8 @@ _HEADINGS = (
     "question answer result results source status subject summary time tip title to todo topic url version warning"
 )
 """Words before a colon that are no speakers."""
+_PART = re.compile(r"(::[0-9a-f]{16})?(::[0-9]+)?")
+"""What may follow a document's id, or a node's, in the id of a turn."""
 _ROLES = {
     "user": "user", "human": "user", "customer": "user", "assistant": "assistant", "ai": "assistant", "bot": "assistant",
     "chatbot": "assistant", "agent": "assistant",
@@ -40,14 +43,14 @@ def read_node(node: BaseNode) -> list[Message]:
         role, speaker = node.metadata.get("role"), _first(node.metadata, _SPEAKER_KEYS)
         return [
             Message(
-                role=role if isinstance(role, str) and role.strip() else "document", text=text, timestamp=when, id=node.node_id,
+                role=role if isinstance(role, str) and role.strip() else "document", text=text, timestamp=when, id=source_of(node),
                 name=speaker if isinstance(speaker, str) else None,
             )
         ]  # fmt: skip
     return [
         Message(
             role=_ROLES.get(speaker.casefold(), "user"), name=None if speaker.casefold() in _ROLES else speaker, text=said,
-            timestamp=_moment(at) or when, id=f"{node.node_id}#{number}",
+            timestamp=_moment(at) or when, id=f"{source_of(node)}::{number}",
         )
         for number, (speaker, said, at) in enumerate(spoken)
     ]  # fmt: skip
@@ -61,9 +64,16 @@ def session_of(node: BaseNode, session_id: str | None) -> str:
     return named if isinstance(named, str) and named.strip() else node.ref_doc_id or node.node_id
 
 
-def is_of_node(source_id: str | None, node_id: str) -> bool:
-    """Whether a turn came of a node, by the turn's source id."""
-    return source_id is not None and (source_id == node_id or source_id.rpartition("#")[0] == node_id)
+def source_of(node: BaseNode) -> str:
+    """What a node's turns are known by: its id, or, since the framework cuts a document into new nodes each time, document and text."""
+    if node.ref_doc_id is None or node.ref_doc_id == node.node_id:
+        return node.node_id
+    return f"{node.ref_doc_id}::{digest(node.get_content(metadata_mode=MetadataMode.NONE))[:16]}"
+
+
+def is_of(source_id: str | None, name: str) -> bool:
+    """Whether a turn came of a node, or of a document, by the turn's source id."""
+    return source_id is not None and source_id.startswith(name) and _PART.fullmatch(source_id, len(name)) is not None
 
 
 def by_session(nodes: Sequence[BaseNode], session_id: str | None, reader: Reader) -> dict[str, list[Message]]:

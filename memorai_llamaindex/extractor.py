@@ -10,7 +10,7 @@ from pydantic import ConfigDict, Field
 
 from memorai_core import Memory
 from memorai_core.view import View
-from memorai_llamaindex.documents import Reader, by_session, is_of_node, read_node, session_of
+from memorai_llamaindex.documents import Reader, by_session, is_of, read_node, session_of, source_of
 from memorai_llamaindex.graph import Naming, Part, graph_of
 from memorai_llamaindex.graph_reads import user_prefix
 from memorai_llamaindex.scope import UserId, user_of
@@ -69,4 +69,4 @@ class MemoraiExtractor(TransformComponent):
 
     def _part(self, view: View, node: BaseNode, naming: Naming) -> Part:
         session = view.turns(session_id=session_of(node, self.session_id))
-        return graph_of(view, [turn for turn in session if is_of_node(turn.source_id, node.node_id)], naming)
+        return graph_of(view, [turn for turn in session if is_of(turn.source_id, source_of(node))], naming)

@@ -117,13 +117,16 @@ def _passing(view: View, query: VectorStoreQuery) -> Iterator[tuple[LabelledNode
     given: set[str] = set()
     for start in range(0, len(ranked), PAGE):
         similarity = dict(ranked[start : start + PAGE])
-        page = {node.id: node for node in _entity_nodes(view, view.entities(entity_ids=similarity))}
-        best = {one: max(similarity.get(each, 0.0) for each in node.properties["entity_ids"]) for one, node in page.items()}
+        page = {
+            entity_id: node
+            for node in _entity_nodes(view, view.entities(entity_ids=similarity))
+            for entity_id in node.properties["entity_ids"]
+        }
         meets = build_metadata_filter_fn(lambda one, page=page: page[one].properties, query.filters)  # type: ignore[misc]
-        for one in sorted(best, key=best.__getitem__, reverse=True):
-            if one not in given and meets(one) and _of_sessions(page[one], query.doc_ids):
-                given.add(one)
-                yield page[one], best[one]
+        for one in similarity:
+            if one in page and page[one].id not in given and meets(one) and _of_sessions(page[one], query.doc_ids):
+                given.add(page[one].id)
+                yield page[one], similarity[one]
 
 
 def _of_sessions(node: LabelledNode, session_ids: Sequence[str] | None) -> bool:

@@ -10,7 +10,7 @@ from llama_index.core.vector_stores.utils import metadata_dict_to_node
 
 from memorai_core import ConfigurationError, Memory, Turn
 from memorai_core.view import View
-from memorai_llamaindex.documents import by_session, is_of_node, read_node
+from memorai_llamaindex.documents import by_session, is_of, read_node
 from memorai_llamaindex.graph import FOLLOWED_BY, MENTIONS, PART_OF, Naming, turn_node
 from memorai_llamaindex.graph_reads import bare_ids, has, nodes, user_prefix
 
@@ -88,7 +88,7 @@ def _turns_of(view: View, ids: Sequence[str]) -> list[Turn]:
         names = _named([entity.name for entity in entities])
         raise ConfigurationError(f"the entity {names} rests on turns and goes with the last of them: delete the turns that mention it")
     if rest:
-        found |= {turn.turn_id: turn for turn in view.turns() if any(is_of_node(turn.source_id, one) for one in rest)}
+        found |= {turn.turn_id: turn for turn in view.turns() if any(is_of(turn.source_id, one) for one in rest)}
     return list(found.values())
 
 

@@ -12,8 +12,8 @@ from memorai_core import Memory, Message
 from memorai_core.testing import HashingEmbedder
 
 TOLD = {
-    "s1": ["I moved to Hanoi with my dog Rex.", "The museum in Hanoi hired me as a guide."],
-    "s2": ["Rex found an old violin at the museum.", "I practise the violin every evening."],
+    "s1": ["I moved to Hanoi with my dog Rex.", "I work as a guide at the museum in Hanoi."],
+    "s2": ["Rex found an old violin at the museum.", "I practise in Hanoi every evening."],
 }
 OTHER = {
     "s1": ["I moved to Porto with my cat Mia.", "A bakery in Porto hired me."],

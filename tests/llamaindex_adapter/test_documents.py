@@ -3,7 +3,7 @@ from datetime import UTC, datetime
 import pytest
 from llama_index.core.schema import Document, NodeRelationship, RelatedNodeInfo, TextNode
 
-from memorai_llamaindex.documents import by_session, is_of_node, read_node, session_of
+from memorai_llamaindex.documents import by_session, is_of, read_node, session_of, source_of
 
 
 def read(text: str, **metadata):
@@ -29,7 +29,7 @@ def test_a_transcript_is_a_turn_a_line_and_lines_without_speaker_go_on():
         ("user", "Alice", "Come by!"),
     ]
     messages = read_node(TextNode(id_="n", text=text, metadata={"timestamp": datetime(2025, 1, 1, tzinfo=UTC)}))
-    assert [message.id for message in messages] == ["n#0", "n#1", "n#2"]
+    assert [message.id for message in messages] == ["n::0", "n::1", "n::2"]
     assert [message.timestamp.month for message in messages] == [3, 1, 1]
 
 
@@ -60,12 +60,17 @@ def test_a_session_is_named_by_the_caller_the_metadata_the_document_or_the_node(
     assert session_of(Document(id_="d", text="x"), None) == "d"
 
 
-def test_turns_are_known_by_the_node_they_came_of():
-    assert is_of_node("n", "n")
-    assert is_of_node("n#12", "n")
-    assert not is_of_node("n1", "n")
-    assert not is_of_node("x#n", "n")
-    assert not is_of_node(None, "n")
+def test_turns_are_known_by_the_node_or_the_document_they_came_of():
+    source = {NodeRelationship.SOURCE: RelatedNodeInfo(node_id="doc")}
+    cut = [TextNode(text=text, relationships=source) for text in ("one", "two", "one")]
+    assert source_of(cut[0]) == source_of(cut[2]) != source_of(cut[1])
+    assert source_of(TextNode(id_="n", text="one")) == "n"
+    for known in (source_of(cut[0]), "doc", "n"):
+        assert is_of(known, known)
+        assert is_of(f"{known}::12", known)
+    assert is_of(f"{source_of(cut[0])}::3", "doc")
+    for other in ("n1", "x::n", "n::x", "n::1::2", "n::1x", "n/1", None):
+        assert not is_of(other, "n")
 
 
 def test_nodes_of_one_session_follow_one_another():
