@@ -27,8 +27,15 @@ FIELDS = "ignore:The `__fields__` attribute is deprecated:pydantic.warnings.Pyda
 
 
 @contextmanager
-def two_users() -> Iterator[Memory]:
+def empty() -> Iterator[Memory]:
+    asyncio.set_event_loop(None)  # the framework's sync calls would make a loop and leave it open
     with Memory.open(":memory:", embedder=HashingEmbedder()) as memory:
+        yield memory
+
+
+@contextmanager
+def two_users() -> Iterator[Memory]:
+    with empty() as memory:
         for user, told in (("alice", TOLD), ("bob", OTHER)):
             for session, texts in told.items():
                 messages = [
@@ -37,12 +44,6 @@ def two_users() -> Iterator[Memory]:
                 ]
                 memory.append(messages, user_id=user, session_id=session)
             memory.index(user_id=user)
-        yield memory
-
-
-@contextmanager
-def empty() -> Iterator[Memory]:
-    with Memory.open(":memory:", embedder=HashingEmbedder()) as memory:
         yield memory
 
 
@@ -80,4 +81,5 @@ def texts(nodes) -> list[str]:
 
 def dispose(memory: ChatMemory) -> None:
     """Closes the connection of the framework's own chat store."""
-    asyncio.run(memory.sql_store._async_engine.dispose())
+    if memory.sql_store._async_engine is not None:
+        asyncio.run(memory.sql_store._async_engine.dispose())
