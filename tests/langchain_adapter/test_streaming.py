@@ -64,6 +64,13 @@ async def test_nor_into_the_events(asking):
     assert not any("internal" in str(event["data"]) for event in events)
 
 
+@pytest.mark.filterwarnings("ignore:The v3 streaming protocol")
+def test_nor_into_the_messages_of_a_run(asking):
+    pytest.importorskip("langchain.agents.middleware.internal_call_transformer", reason="langchain before 1.5 has no such runs")
+    run = streaming(asking, "It is Miso.").stream_events(given()["input"], THREAD, context=Context("alice"), version="v3")
+    assert ["".join(message.text) for message in run.messages] == ["It is Miso."]
+
+
 def test_what_is_recalled_is_seen_in_no_mode_of_streaming(alice):
     agent = streaming(alice, calls("weather", city="Hanoi"), "It is sunny.")
     parts = list(agent.stream(**given("How is my cat?"), stream_mode=["values", "updates", "messages", "custom"]))
