@@ -27,7 +27,6 @@ class Forgetter:
                     report = forgetting.forget_session(db, user, user_id, session_id)
                 else:
                     report = forgetting.forget_user(db, user)
-                    self._vectors.forget_check(user_id)
         self._database.scrub()
         return report
 
@@ -38,9 +37,12 @@ class Forgetter:
             summary = ""
             if left.rest:
                 bodies = [turn_text(turn) for turn in left.rest]
-                summary = summarise(left.rest, self._vectors.of_texts(user, bodies, self._vectors.missing(user, user_id, bodies)))
-            fresh = self._vectors.missing(user, user_id, [summary])
+                fresh = self._vectors.missing(user, user_id, bodies)
+                summary = summarise(left.rest, self._vectors.of_texts(user, user_id, bodies, fresh))
+            fresh = self._vectors.missing(user, user_id, [summary]) if summary else {}
             with self._database.write() as db:
+                if summary:
+                    self._vectors.check_in(db, user_id)
                 text = save_texts(db, user, [summary], fresh).get(text_key(summary)) if summary else None
                 report = forgetting.forget_turn(db, user, user_id, left, summary, text)
             if report is not None:

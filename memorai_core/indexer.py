@@ -131,7 +131,7 @@ class Indexer:
         stretch, turns, context = planned
         texts = tuple(turn_text(turn) for turn in turns)
         fresh = self._vectors.missing(stretch.user, user_id, texts)
-        vectors = self._vectors.of_texts(stretch.user, list(texts), fresh)
+        vectors = self._vectors.of_texts(stretch.user, user_id, texts, fresh)
         return Job(stretch, SessionTail(user_id, stretch.session_id, turns, context), texts, fresh, vectors)
 
     def _flow(self, job: Job) -> Flow[SessionMemory]:
@@ -147,6 +147,7 @@ class Indexer:
         fresh = job.fresh | self._vectors.missing(stretch.user, stretch.user_id, new)
         probe = self._vectors.probe.astype(PROBE).tobytes() if fresh else None
         with self._database.write() as db:
+            self._vectors.check_in(db, stretch.user_id)
             entities = save(db, stretch, memory, job.turn_texts, fresh)
             if entities is None:
                 return None

@@ -265,7 +265,6 @@ class Memory:
         if rebuild:
             with self._database.write() as db:
                 empty_derived(db, user)
-            self._vectors.forget_check(user_id)
 
 
 def _scope(name: str, value: str) -> None:

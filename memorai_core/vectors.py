@@ -1,5 +1,6 @@
 """Which texts of a user need embedding, and whether the embedder is the one that the user's memory was built with."""
 
+import sqlite3
 from collections.abc import Iterable, Sequence
 from threading import Lock
 from time import perf_counter
@@ -46,7 +47,8 @@ class Vectors:
         self._embedder = embedder
         self._lock = Lock()
         self._probe: np.ndarray | None = None
-        self._checked: set[str] = set()
+        self._accepted: set[bytes] = set()
+        """Stored probes that are known to come from this embedder."""
         self.seconds = 0.0
         """Time spent in the embedder so far."""
 
@@ -61,28 +63,37 @@ class Vectors:
         by_key = {identity.text_key(body): body for body in bodies if body}
         with self._database.read() as db:
             known = stored_texts(db, user, by_key.values())
-        new = {key: body for key, body in by_key.items() if key not in known}
+        return self._embedded({key: body for key, body in by_key.items() if key not in known})
+
+    def _embedded(self, new: dict[bytes, str]) -> dict[bytes, np.ndarray]:
         if not new:
             return {}
         start = perf_counter()
         rows = embed_texts(self._embedder, list(new.values()))
         with self._lock:
             self.seconds += perf_counter() - start
+        if rows[0].shape[1] != self.dimension:
+            raise ConfigurationError(
+                f"{type(self._embedder).__name__} gives documents vectors of dimension {rows[0].shape[1]}, queries of {self.dimension}"
+            )
         return dict(zip(new, rows, strict=True))
 
-    def of_texts(self, user: int, bodies: list[str], fresh: dict[bytes, np.ndarray]) -> np.ndarray:
+    def of_texts(self, user: int, user_id: str, bodies: Sequence[str], fresh: dict[bytes, np.ndarray]) -> np.ndarray:
         """One vector a text, (texts, dimension), rows of length 1, or 0 for an empty one: the mean of its windows.
 
-        Each non-empty text is stored or among the `fresh` ones.
+        Each non-empty text is stored or among the `fresh` ones; one that was forgotten meanwhile is embedded.
         """
         keys = [identity.text_key(body) if body else b"" for body in bodies]
+        by_key = {key: body for key, body in zip(keys, bodies, strict=True) if key and key not in fresh}
         with self._database.read() as db:
-            rows = stored_texts(db, user, [body for body in bodies if body and identity.text_key(body) not in fresh])
+            self.check_in(db, user_id)
+            rows = stored_texts(db, user, by_key.values())
             stored = stored_vectors(db, list(rows.values()), self.dimension)
+        others = self._embedded({key: body for key, body in by_key.items() if key not in rows}) | fresh
         result = np.zeros((len(bodies), self.dimension), np.float32)
         for number, key in enumerate(keys):
             if key:
-                windows = fresh[key] if key in fresh else stored[rows[key]]
+                windows = others[key] if key in others else stored[rows[key]]
                 mean = windows.mean(axis=0)
                 result[number] = mean / (float(np.linalg.norm(mean)) or 1.0)
         return result
@@ -102,11 +113,13 @@ class Vectors:
 
     def check(self, user_id: str) -> None:
         """Raises EmbedderMismatchError where the user's memory was built with another embedder."""
-        if user_id in self._checked:
-            return
         with self._database.read() as db:
-            row = db.execute("SELECT probe FROM users WHERE user_id = ?", (user_id,)).fetchone()
-        if row is None or row[0] is None:
+            self.check_in(db, user_id)
+
+    def check_in(self, db: sqlite3.Connection, user_id: str) -> None:
+        """`check`, within a transaction: another process may have built the memory anew since the last time."""
+        row = db.execute("SELECT probe FROM users WHERE user_id = ?", (user_id,)).fetchone()
+        if row is None or row[0] is None or row[0] in self._accepted:
             return
         stored = np.frombuffer(row[0], PROBE)
         name = type(self._embedder).__name__
@@ -116,8 +129,4 @@ class Vectors:
                 f"embedder than the {name} (dimension {self.dimension}) in use; open it with that one, or build it anew with this one: "
                 f"memory.index(user_id={user_id!r}, rebuild=True)"
             )
-        self._checked.add(user_id)
-
-    def forget_check(self, user_id: str) -> None:
-        """To be called when a user's memory is emptied: what it was built with does not bind any more."""
-        self._checked.discard(user_id)
+        self._accepted.add(row[0])

@@ -50,18 +50,19 @@ def save(
     turn_texts: Sequence[str],
     vectors: Mapping[bytes, np.ndarray],
 ) -> int | None:
-    """Stores a stretch's memory and gives how many entities are new; None, and nothing stored, where its turns have changed.
+    """Stores a stretch's memory and gives how many entities are new; None, and nothing stored, where its turns have changed
+    or a text that was stored when `vectors` were made has been forgotten since.
 
     `vectors` holds, by text key, the (windows, dimension) array of each text that is not stored yet.
     """
-    if not _unchanged(db, stretch):
+    bodies = [*turn_texts, *derived_texts(memory)]
+    if not _unchanged(db, stretch) or not _at_hand(db, stretch.user, bodies, vectors):
         return None
     revision = bump(db, stretch.user)
     replaced: list[int] = []
     if stretch.open_segment is not None:
         replaced = _entities_of(db, stretch.open_segment)
         invalidate(db, stretch.user, stretch.open_segment, revision)
-    bodies = [*turn_texts, *derived_texts(memory)]
     rows = _Rows(dict(zip(stretch.turn_ids, stretch.turns, strict=True)), save_texts(db, stretch.user, bodies, vectors))
     text_of = dict(zip(stretch.turn_ids, turn_texts, strict=True))
     for segment in memory.segments:
@@ -150,6 +151,11 @@ def _unchanged(db: sqlite3.Connection, stretch: Stretch) -> bool:
         ).fetchall()
     )
     return all(found.get(turn) == revision for turn, revision in zip(stretch.turns, stretch.revisions, strict=True))
+
+
+def _at_hand(db: sqlite3.Connection, user: int, bodies: Iterable[str], vectors: Mapping[bytes, np.ndarray]) -> bool:
+    needed = {identity.text_key(body) for body in bodies if body} - vectors.keys()
+    return len(_text_rows(db, user, needed)) == len(needed)
 
 
 def _entities_of(db: sqlite3.Connection, segment: int) -> list[int]:
