@@ -6,14 +6,13 @@ from dataclasses import dataclass
 from typing import TypeVar
 
 from llama_index.core.base.embeddings.base import BaseEmbedding
-from llama_index.core.graph_stores.types import ChunkNode, LabelledNode, PropertyGraphStore
+from llama_index.core.graph_stores.types import TRIPLET_SOURCE_KEY, ChunkNode, LabelledNode, PropertyGraphStore
 from llama_index.core.schema import NodeRelationship, RelatedNodeInfo, TextNode
 from llama_index.core.vector_stores.utils import node_to_metadata_dict
 
 from memorai_core import ConfigurationError, Memory, StoreError, Turn
 from memorai_llamaindex.graph import Naming, graph_of
 from memorai_llamaindex.graph_reads import user_prefix
-from memorai_llamaindex.nodes import spoken
 from memorai_llamaindex.store import MemoraiPropertyGraphStore
 
 logger = logging.getLogger(__name__)
@@ -92,10 +91,10 @@ def _exported(store: PropertyGraphStore, user_id: str, prefix: str) -> list[str]
 
 
 def _for_retrieval(node: LabelledNode, turn: Turn) -> dict[str, object]:
-    """What a store must hold for the framework to make a text node of a turn again."""
+    """What a store must hold for the framework to show a turn's text beside the entities it mentions."""
     session = {NodeRelationship.SOURCE: RelatedNodeInfo(node_id=turn.session_id)}
-    text = TextNode(id_=node.id, text=spoken(turn.speaker, turn.timestamp, turn.text), metadata={}, relationships=session)
-    return dict(node_to_metadata_dict(text, remove_text=True))
+    text = TextNode(id_=node.id, relationships=session)
+    return {**node_to_metadata_dict(text, remove_text=True), TRIPLET_SOURCE_KEY: node.id}
 
 
 def _told(node: LabelledNode) -> str:

@@ -22,8 +22,8 @@ OTHER = {
 
 CONNECTION = "ignore:Exception ignored in. <function Connection.__del__:pytest.PytestUnraisableExceptionWarning"
 """The framework's chat store leaves its connection to the garbage collector."""
-FIELDS = "ignore:The `__fields__` attribute is deprecated:pydantic.warnings.PydanticDeprecatedSince20"
-"""The framework's agents look at every attribute of their class."""
+DEPRECATED = "ignore::pydantic.warnings.PydanticDeprecationWarning"
+"""The framework looks at every attribute of an agent when it makes one, pydantic's old ones too."""
 
 
 @contextmanager
