@@ -39,18 +39,18 @@ class Settings(BaseModel):
     # Reading, §3.3.2
     weights: Literal["dynamic", "uniform"] = "dynamic"
     """Eq. 1, or 1 on every edge, for comparison."""
-    sharpness: Annotated[float, Field(gt=0, le=64)] = 5.0
+    sharpness: Annotated[float, Field(gt=0, le=64)] = 7.0
     """In seeds, sim(q, x) = max(0, cos(q, x)) ** sharpness; 1 in the paper."""
     weight_sharpness: Annotated[float, Field(gt=0, le=64)] = 2.0
     """The same in edge weights; 1 in the paper."""
-    damping: Annotated[float, Field(ge=0, lt=1)] = 0.6
+    damping: Annotated[float, Field(ge=0, lt=1)] = 0.7
     """d of Eq. 2."""
-    lexical: Annotated[float, Field(ge=0)] = 1.0
+    lexical: Annotated[float, Field(ge=0)] = 1.2
     """Weight of a turn's BM25 score in its seed (ours); 0 leaves words out."""
     adjacency: Annotated[float, Field(ge=0)] = 1.2
     """What a turn sends to the next turn of its session, as a multiple of all it sends elsewhere, and a quarter of it to the one
     before (ours)."""
-    dropped_weight: Share = 0.2
+    dropped_weight: Share = 0.1
     """Factor on the seed of a turn that the memory gate dropped, and on what its neighbours send it (ours)."""
     tolerance: Annotated[float, Field(gt=0)] = 1e-6
     """PageRank stops when the scores' change falls below this share of the seeds' sum."""

@@ -9,8 +9,8 @@ from memorai_core.retrieval.snapshot import Snapshot, sources_allowed
 from memorai_core.retrieval.weights import claim_weights
 from memorai_core.terms import term_hashes
 
-LEXICAL_POWER = 2.0
-"""BM25 scores, as shares of the best, are raised to this power: a turn with half the best score counts for a quarter."""
+LEXICAL_POWER = 2.5
+"""BM25 scores, as shares of the best, are raised to this power: a turn with half the best score counts for a sixth."""
 
 
 @dataclass(frozen=True, slots=True)
