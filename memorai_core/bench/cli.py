@@ -167,6 +167,20 @@ def stats_command(dataset: DatasetOption, data: Data, limit: Limit = None, out: 
     _show(statistics(open_dataset(dataset, data), limit), out)
 
 
+@app.command("tune")
+def tune_command(
+    locomo: Annotated[Path, typer.Option("--locomo", metavar="PATH", help="LoCoMo's development file.")],
+    longmemeval: Annotated[Path, typer.Option("--longmemeval", metavar="PATH", help="LongMemEval's development file.")],
+    record: Annotated[Path, typer.Option("--record", metavar="FILE", help="Every trial is added to it as a line of JSON.")],
+    sweeps: Annotated[int, typer.Option("--sweeps", min=1, help="How often each setting is moved.")] = 1,
+    cache: Cache = CACHE,
+) -> None:
+    """Look for better settings, one at a time, on development data only, and write down what was tried."""
+    from memorai_core.bench.tuning import tune_files
+
+    typer.echo(tune_files(locomo, longmemeval, cache, record, sweeps).model_dump_json(indent=2))
+
+
 @app.command("tables")
 def tables_command(
     figures: Annotated[list[Path], typer.Argument(help="Files that --json wrote; each is known by its name without .json.")],
