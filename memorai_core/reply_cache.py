@@ -1,6 +1,5 @@
 """Replies kept on disk, so that indexing the same conversation again with the same model asks nothing twice."""
 
-import asyncio
 import json
 from collections.abc import Sequence
 from pathlib import Path
@@ -10,6 +9,7 @@ from memorai_core.flow import Prompt, Reply
 from memorai_core.identity import digest
 from memorai_core.protocols import ChatModel
 from memorai_core.replies import Rejected, read_reply
+from memorai_core.threads import in_thread
 
 
 class CachedChatModel:
@@ -39,7 +39,7 @@ class CachedChatModel:
         replies = self._kept(prompts)
         missing = [place for place in range(len(prompts)) if place not in replies]
         fresh = await self._chat_model.agenerate([prompts[place] for place in missing]) if missing else []
-        await asyncio.to_thread(self._keep, [prompts[place] for place in missing], fresh)
+        await in_thread(self._keep, [prompts[place] for place in missing], fresh)
         return _in_order(replies, missing, fresh)
 
     def clear(self) -> None:

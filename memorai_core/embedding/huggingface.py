@@ -1,6 +1,5 @@
 """Any Hugging Face encoder as an embedder; needs the extra `transformers`."""
 
-import asyncio
 import threading
 from dataclasses import dataclass
 from importlib.util import find_spec
@@ -13,6 +12,7 @@ from memorai_core.embedding.encoders import Choices, EncoderSettings, encoder_se
 from memorai_core.embedding.windows import Pooling, Tokens, cut, embed_in_windows, first_tokens, padded, pooled, unit
 from memorai_core.errors import ConfigurationError
 from memorai_core.models import clean_text
+from memorai_core.threads import in_thread
 
 if TYPE_CHECKING:
     from torch import nn
@@ -82,11 +82,11 @@ class TransformersEmbedder:
 
     async def aembed_documents(self, texts: list[str]) -> list[list[float]]:
         """`embed_documents`, in a thread."""
-        return await asyncio.to_thread(self.embed_documents, texts)
+        return await in_thread(self.embed_documents, texts)
 
     async def aembed_query(self, text: str) -> list[float]:
         """`embed_query`, in a thread."""
-        return await asyncio.to_thread(self.embed_query, text)
+        return await in_thread(self.embed_query, text)
 
     def _embed(self, encoder: "_Encoder", texts: list[str], prefix: str) -> list[np.ndarray]:
         return embed_in_windows(

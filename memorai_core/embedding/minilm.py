@@ -1,6 +1,5 @@
 """The default embedder: all-MiniLM-L6-v2, which needs no network, no torch and no key."""
 
-import asyncio
 import hashlib
 import os
 import threading
@@ -13,6 +12,7 @@ import numpy as np
 from memorai_core.embedding.windows import Tokens, cut, embed_in_windows, first_tokens, padded, pooled, unit
 from memorai_core.errors import ConfigurationError
 from memorai_core.models import clean_text
+from memorai_core.threads import in_thread
 
 if TYPE_CHECKING:
     import onnxruntime
@@ -74,11 +74,11 @@ class MiniLMEmbedder:
 
     async def aembed_documents(self, texts: list[str]) -> list[list[float]]:
         """`embed_documents`, in a thread."""
-        return await asyncio.to_thread(self.embed_documents, texts)
+        return await in_thread(self.embed_documents, texts)
 
     async def aembed_query(self, text: str) -> list[float]:
         """`embed_query`, in a thread."""
-        return await asyncio.to_thread(self.embed_query, text)
+        return await in_thread(self.embed_query, text)
 
     def _loaded(self) -> _Model:
         with self._loading:
