@@ -7,7 +7,7 @@ from datetime import datetime
 from langchain_core.messages import AIMessage, AnyMessage, BaseMessage
 
 from memorai_core import Message
-from memorai_langchain.convert import to_message
+from memorai_langchain.convert import said_by, to_message
 
 
 def turns_to_store(messages: Sequence[AnyMessage], marks: Mapping[str, str], source_ids: Mapping[str, str], now: datetime) -> list[Message]:
@@ -18,18 +18,18 @@ def turns_to_store(messages: Sequence[AnyMessage], marks: Mapping[str, str], sou
     """
     turns: list[Message] = []
     for message in messages:
-        turn = turn_of(message)
-        if turn is None or message.id is None or marks.get(message.id) == _digest(turn.role, turn.text):
+        said = _said(message)
+        if said is None or message.id is None or marks.get(message.id) == _digest(*said):
             continue
-        dated = turn.timestamp or (None if message.id in marks else now)
-        turns.append(turn.model_copy(update={"id": source_ids[message.id], "timestamp": dated}))
+        if turn := to_message(message, now=None if message.id in marks else now):
+            turns.append(turn.model_copy(update={"id": source_ids[message.id]}))
     return turns
 
 
 def marks_of(messages: Iterable[BaseMessage]) -> dict[str, str]:
     """What tells that messages are stored: a digest of each by its id, for those that the conversation still holds."""
-    said = ((message.id, turn_of(message)) for message in messages)
-    return {message_id: _digest(turn.role, turn.text) for message_id, turn in said if turn is not None and message_id is not None}
+    spoken = ((message.id, _said(message)) for message in messages)
+    return {message_id: _digest(*said) for message_id, said in spoken if said is not None and message_id is not None}
 
 
 def first_marks(messages: Sequence[BaseMessage]) -> dict[str, str]:
@@ -47,19 +47,20 @@ def source_ids(messages: Iterable[BaseMessage], session_id: str, *, stable: bool
     Ids are `stable` where a checkpointer keeps the messages. Elsewhere the application sends the conversation along with each
     call and LangGraph numbers it afresh, so that a message is known by what was said up to it: sent again, it is the same.
     """
+    if stable:
+        return {message.id: message.id for message in messages if message.id is not None}
     ids: dict[str, str] = {}
-    said = session_id
+    before = session_id
     for message in messages:
-        turn = turn_of(message)
-        if turn is not None and message.id is not None:
-            said = _digest(said, turn.role, turn.text)
-            ids[message.id] = message.id if stable else said
+        said = _said(message)
+        if said is not None and message.id is not None:
+            ids[message.id] = before = _digest(before, *said)
     return ids
 
 
-def turn_of(message: BaseMessage) -> Message | None:
-    """A message as a turn, if it is one: something said to or by the user, and no step on the way to an answer."""
-    return None if isinstance(message, AIMessage) and message.tool_calls else to_message(message)
+def _said(message: BaseMessage) -> tuple[str, str] | None:
+    """What is said to or by the user; a step on the way to an answer is not."""
+    return None if isinstance(message, AIMessage) and message.tool_calls else said_by(message)
 
 
 def _digest(*parts: str) -> str:

@@ -30,13 +30,20 @@ def to_messages(messages: Iterable[BaseMessage], *, now: datetime | None = None,
 
 def to_message(message: BaseMessage, *, now: datetime | None = None, tool_results: bool = False) -> Message | None:
     """A message as memorai's, or None where it is not to be remembered."""
+    said = said_by(message, tool_results=tool_results)
+    if said is None:
+        return None
+    role, text = said
+    return Message(role=role, text=text, name=message.name or None, timestamp=_timestamp(message) or now, id=message.id or None)
+
+
+def said_by(message: BaseMessage, *, tool_results: bool = False) -> tuple[str, str] | None:
+    """Role and text of what is to be remembered of a message, or None where nothing is."""
     role = role_of(message)
     if role is None or (role == "tool" and not tool_results) or is_injected(message):
         return None
     text = text_of(message.content)
-    if not text.strip():
-        return None
-    return Message(role=role, text=text, name=message.name or None, timestamp=_timestamp(message) or now, id=message.id or None)
+    return (role, text) if text.strip() else None
 
 
 def role_of(message: BaseMessage) -> str | None:

@@ -7,7 +7,7 @@ from langchain_core.documents import Document
 
 from memorai_core import Evidence, EvidenceTurn, Memory, Triplet, UnknownSessionError, UnknownUserError, render_prompt
 
-MOST_LEFT_OUT = 50
+MOST_IN_SIGHT = 100
 """At most so many turns more than k are asked for, to have k left when those in sight are left out."""
 
 
@@ -18,26 +18,32 @@ def recall(
 
     `in_sight` are (session id, source id) of turns that the conversation still shows, which are left out.
     """
-    if not query.strip():
-        return None
+    best = None
     try:
-        found = memory.retrieve(query, user_id=user_id, k=_asked(k, in_sight), session_id=session_id)
+        for asked in _attempts(query, k, in_sight):
+            found = memory.retrieve(query, user_id=user_id, k=asked, session_id=session_id)
+            best = _best(found, k, in_sight)
+            if len(best.turns) == k or len(found.turns) < asked:
+                break
     except (UnknownUserError, UnknownSessionError):
-        return None
-    return _best(found, k, in_sight)
+        pass
+    return best
 
 
 async def arecall(
     memory: Memory, query: str, *, user_id: str, k: int, session_id: str | None = None, in_sight: Collection[tuple[str, str]] = ()
 ) -> Evidence | None:
     """`recall`, without blocking the event loop."""
-    if not query.strip():
-        return None
+    best = None
     try:
-        found = await memory.aretrieve(query, user_id=user_id, k=_asked(k, in_sight), session_id=session_id)
+        for asked in _attempts(query, k, in_sight):
+            found = await memory.aretrieve(query, user_id=user_id, k=asked, session_id=session_id)
+            best = _best(found, k, in_sight)
+            if len(best.turns) == k or len(found.turns) < asked:
+                break
     except (UnknownUserError, UnknownSessionError):
-        return None
-    return _best(found, k, in_sight)
+        pass
+    return best
 
 
 def memory_text(evidence: Evidence | None, max_tokens: int | None = None) -> str:
@@ -79,8 +85,12 @@ def _triplet(triplet: Triplet) -> dict[str, object]:
     }
 
 
-def _asked(k: int, in_sight: Collection[tuple[str, str]]) -> int:
-    return k + min(len(in_sight), MOST_LEFT_OUT)
+def _attempts(query: str, k: int, in_sight: Collection[object]) -> list[int]:
+    """How many turns to ask for: first some more than k, then, where too many of those are in sight, many more."""
+    if not query.strip():
+        return []
+    few, many = (k + min(len(in_sight), most) for most in (k, MOST_IN_SIGHT))
+    return [few, many] if many > few else [few]
 
 
 def _best(found: Evidence, k: int, in_sight: Collection[tuple[str, str]]) -> Evidence:
