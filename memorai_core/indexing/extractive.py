@@ -23,6 +23,7 @@ WINDOW = 3
 SUMMARY_CHARACTERS = 600
 
 _WORD = regex.compile(r"\w|\p{So}")
+_ASKS = ("?", "？", "؟")
 _MACHINE_ROLES = frozenset({"assistant", "system", "tool", "developer", "function"})
 _OF_ONESELF = regex.compile(
     r"\b(?:i|i['’]m|i['’]ve|i['’]d|i['’]ll|im|ive|me|my|mine|myself|we|we['’]re|we['’]ve|us|our|ours)\b", regex.IGNORECASE
@@ -86,11 +87,12 @@ def gate(turns: Sequence[Turn]) -> frozenset[str]:
 
 
 def summarise(turns: Sequence[Turn], vectors: np.ndarray) -> str:
-    """The most central turn's leading sentences, with its speaker, as the segment's summary (§3.1, C.3)."""
+    """The most central turn's leading sentences, with its speaker, as the segment's summary (§3.1, C.3); rather no question."""
     spoken = [number for number, turn in enumerate(turns) if turn.text.strip()]
+    spoken = [number for number in spoken if not turns[number].text.rstrip().endswith(_ASKS)] or spoken
     if not spoken:
         return ""
-    centrality = vectors[spoken] @ vectors[spoken].mean(axis=0)
+    centrality = vectors[spoken] @ vectors.mean(axis=0)
     central = turns[spoken[int(np.argmax(centrality))]]
     return f"{central.speaker}: {central.text}" if len(central.text) <= SUMMARY_CHARACTERS else _shortened(central)
 
