@@ -1,6 +1,9 @@
+import shutil
+
 import pytest
 
-from memorai_core import Message
+from memorai_core import Memory, Message
+from memorai_core.testing import HashingEmbedder
 
 SAID = [
     Message(role="user", text="I moved to Hanoi with my sister Linh last spring.", name="Alice", timestamp="2024-04-01T09:00:00Z", id="m1"),
@@ -10,9 +13,17 @@ SAID = [
 ]
 
 
+@pytest.fixture(scope="session")
+def alice_file(tmp_path_factory):
+    path = tmp_path_factory.mktemp("alice") / "memory.db"
+    with Memory.open(path, embedder=HashingEmbedder()) as memory:
+        memory.append(SAID, user_id="alice", session_id="monday")
+        memory.index(user_id="alice")
+    return path
+
+
 @pytest.fixture
-def alice(memory):
+def alice(alice_file, tmp_path, open_memory):
     """A memory that knows something of Alice."""
-    memory.append(SAID, user_id="alice", session_id="monday")
-    memory.index(user_id="alice")
-    return memory
+    shutil.copy(alice_file, tmp_path / "memory.db")
+    return open_memory()
