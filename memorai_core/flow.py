@@ -15,6 +15,8 @@ from memorai_core.prompts.template import load
 from memorai_core.replies import Rejected, ReplyModel, read_reply
 
 if TYPE_CHECKING:
+    from asyncio import Semaphore
+
     from memorai_core.protocols import ChatModel
 
 
@@ -131,17 +133,20 @@ def run(flow: Flow[T], chat_model: "ChatModel | None", usage: Usage | None = Non
         flow.close()
 
 
-async def arun(flow: Flow[T], chat_model: "ChatModel | None", usage: Usage | None = None) -> T:
-    """Drives a flow to its end as `run` does; the flow's own work is done in a thread, so the event loop stays free."""
+async def arun(flow: Flow[T], chat_model: "ChatModel | None", usage: Usage | None = None, working: "Semaphore | None" = None) -> T:
+    """Drives a flow to its end as `run` does; the flow's own work is done in a thread, so the event loop stays free.
+
+    Flows that share `working` do their own work in no more threads at once than that lets in.
+    """
     try:
-        step = await _in_thread(partial(_advance, flow))
+        step = await _in_thread(partial(_advance, flow), working)
         while not isinstance(step, _Ended):
             try:
                 replies = await _needed(chat_model).agenerate(step)
             except Exception as error:
-                step = await _in_thread(partial(_throw, flow, error))
+                step = await _in_thread(partial(_throw, flow, error), working)
             else:
-                step = await _in_thread(partial(_advance, flow, _counted(step, replies, usage)))
+                step = await _in_thread(partial(_advance, flow, _counted(step, replies, usage)), working)
         return step.result
     finally:
         flow.close()
@@ -181,8 +186,11 @@ def _counted(prompts: list[Prompt], replies: list[Reply], usage: Usage | None) -
     return replies
 
 
-async def _in_thread(work: Callable[[], T]) -> T:
+async def _in_thread(work: Callable[[], T], working: "Semaphore | None") -> T:
     """The result of work done in a thread; a cancelled caller waits for it, since a generator at work cannot be closed."""
+    if working is not None:
+        async with working:
+            return await _in_thread(work, None)
     import asyncio  # who awaits has it already; who does not, starts sooner without it
 
     future = asyncio.get_running_loop().run_in_executor(None, partial(contextvars.copy_context().run, work))

@@ -4,7 +4,6 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from time import perf_counter
-from typing import TYPE_CHECKING, ParamSpec, TypeVar
 
 import numpy as np
 
@@ -21,14 +20,11 @@ from memorai_core.storage.users import user_row
 from memorai_core.threads import all_or_error, in_thread
 from memorai_core.vectors import Vectors
 
-if TYPE_CHECKING:
-    from asyncio import Semaphore
-
-P = ParamSpec("P")
-T = TypeVar("T")
-
 WORKERS = 2
-"""Threads of `arun` that embed and save at once: more would take turns at the interpreter, and keep the event loop waiting."""
+"""Threads of `arun` that work at once: more would take turns at the interpreter, and keep the event loop waiting."""
+SYNC_SECONDS = 0.2
+"""A stretch saved within this time of the last one is made safe from loss of power with those that follow, at the latest when
+`index` ends: the disk takes longer over that than all else does."""
 Progress = Callable[[int, int], None]
 """Called with the turns done and the turns in all."""
 
@@ -43,6 +39,16 @@ class Job:
     fresh: dict[bytes, np.ndarray]
     """Vectors of turn texts that are not stored yet."""
     turn_vectors: np.ndarray
+
+
+@dataclass(frozen=True, slots=True)
+class Done:
+    """What became of a stretch."""
+
+    session: int
+    rejected: Mapping[str, int]
+    counts: Mapping[str, int] | None
+    """What it made, by IndexReport's names; None where its turns have changed meanwhile: they are pending still and come up again."""
 
 
 @dataclass(slots=True)
@@ -61,11 +67,13 @@ class Work:
     rejected: Counter[str] = field(default_factory=Counter)
     touched: set[int] = field(default_factory=set)
 
-    def add(self, job: Job, memory: SessionMemory, counts: Mapping[str, int]) -> None:
-        """Counts a stretch that was saved."""
-        self.touched.add(job.stretch.session)
-        self.rejected.update(memory.rejected)
-        self.counts.update(counts)
+    def add(self, done: Done) -> None:
+        """Counts a stretch; one that was not saved is still to be done."""
+        if done.counts is None:
+            return
+        self.touched.add(done.session)
+        self.rejected.update(done.rejected)
+        self.counts.update(done.counts)
         if self.progress:
             self.progress(min(self.counts["turns"], self.pending), self.pending)
 
@@ -90,11 +98,12 @@ class Indexer:
     def run(self, user_id: str, chat_model: ChatModel | None, progress: Progress | None) -> IndexReport:
         """Indexes one session after another."""
         work = self._work(user_id, progress)
-        for session in work.sessions:
-            while job := self._job(user_id, session):
-                memory = run(self._flow(job), chat_model, work.usage)
-                if counts := self._save(job, memory):
-                    work.add(job, memory, counts)
+        try:
+            for session in work.sessions:
+                while done := run(self._stretch(user_id, session), chat_model, work.usage):
+                    work.add(done)
+        finally:
+            self._database.sync()
         return work.report(self._vectors.seconds)
 
     async def arun(self, user_id: str, chat_model: ChatModel | None, progress: Progress | None, max_concurrency: int) -> IndexReport:
@@ -106,12 +115,13 @@ class Indexer:
 
         async def one(session: int) -> None:
             async with free:
-                while job := await _alone(working, self._job, user_id, session):
-                    memory = await arun(self._flow(job), chat_model, work.usage)
-                    if counts := await _alone(working, self._save, job, memory):
-                        work.add(job, memory, counts)
+                while done := await arun(self._stretch(user_id, session), chat_model, work.usage, working):
+                    work.add(done)
 
-        await all_or_error([one(session) for session in work.sessions])
+        try:
+            await all_or_error([one(session) for session in work.sessions])
+        finally:
+            await in_thread(self._database.sync)
         return work.report(self._vectors.seconds)
 
     def _work(self, user_id: str, progress: Progress | None) -> Work:
@@ -120,6 +130,17 @@ class Indexer:
             sessions = pending_sessions(db, user) if user is not None else []
             pending = db.execute("SELECT count(*) FROM turns WHERE user = ? AND segment IS NULL", (user,)).fetchone()[0]
         return Work(sessions, pending, progress, self._vectors.seconds)
+
+    def _stretch(self, user_id: str, session: int) -> Flow[Done | None]:
+        """The session's next stretch, from its pending turns to what is saved of it; None where all is done.
+
+        It is one flow, so that a driver changes threads no more often than it asks the model.
+        """
+        job = self._job(user_id, session)
+        if job is None:
+            return None
+        memory = yield from index_session(job.tail, job.turn_vectors, self._analyzer, sentence_layer=self._sentence_layer)
+        return Done(session, memory.rejected, self._save(job, memory))
 
     def _job(self, user_id: str, session: int) -> Job | None:
         """The session's next stretch, with its turns embedded; None where all is done."""
@@ -134,19 +155,13 @@ class Indexer:
         vectors = self._vectors.of_texts(stretch.user, user_id, texts, fresh)
         return Job(stretch, SessionTail(user_id, stretch.session_id, turns, context), texts, fresh, vectors)
 
-    def _flow(self, job: Job) -> Flow[SessionMemory]:
-        return index_session(job.tail, job.turn_vectors, self._analyzer, sentence_layer=self._sentence_layer)
-
     def _save(self, job: Job, memory: SessionMemory) -> Mapping[str, int] | None:
-        """Embeds what is new and stores a stretch in one transaction; gives what it made, by IndexReport's names.
-
-        Gives None and stores nothing where the turns have changed meanwhile: they are pending still and come up again.
-        """
+        """Embeds what is new and stores a stretch in one transaction; gives what it made, or None where nothing was stored."""
         stretch = job.stretch
         new = [text for text in derived_texts(memory) if text_key(text) not in job.fresh]
         fresh = job.fresh | self._vectors.missing(stretch.user, stretch.user_id, new)
         probe = self._vectors.probe.astype(PROBE).tobytes() if fresh else None
-        with self._database.write() as db:
+        with self._database.write(sync_seconds=SYNC_SECONDS) as db:
             self._vectors.check_in(db, stretch.user_id)
             entities = save(db, stretch, memory, job.turn_texts, fresh)
             if entities is None:
@@ -159,8 +174,3 @@ class Indexer:
             "dropped": len(job.tail.turns) - kept, "triplets": sum(len(segment.triplets) for segment in memory.segments),
             "entities": entities, "embedded": len(fresh),
         }  # fmt: skip
-
-
-async def _alone(working: "Semaphore", function: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
-    async with working:
-        return await in_thread(function, *args, **kwargs)

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from threading import Lock
+from time import monotonic
 
 from memorai_core.errors import SchemaVersionError, StoreError
 from memorai_core.storage.migrations import MIGRATIONS
@@ -32,6 +33,7 @@ class Database:
         self._idle_lock = Lock()
         self._write_lock = Lock()
         self._closed = False
+        self._synced, self._unsynced = monotonic(), False
         _refuse_unusable(self.path)
         with self._errors():
             self._writer = self._connect()
@@ -44,12 +46,30 @@ class Database:
                 raise
 
     @contextmanager
-    def write(self) -> Iterator[sqlite3.Connection]:
-        """One write transaction: durable when the block ends, nothing of it where the block raises."""
+    def write(self, *, sync_seconds: float = 0.0) -> Iterator[sqlite3.Connection]:
+        """One write transaction: durable when the block ends, nothing of it where the block raises.
+
+        Within `sync_seconds` of the last durable one it outlives this process alone; with the next durable one, or `sync`, it
+        outlives a loss of power too.
+        """
         with self._write_lock, self._errors():
             self._refuse_closed()
+            durable = monotonic() - self._synced >= sync_seconds
+            self._writer.execute(f"PRAGMA synchronous = {'FULL' if durable else 'NORMAL'}")
             with self._transaction():
                 yield self._writer
+            self._lasting(durable)
+
+    def sync(self) -> None:
+        """Makes every transaction so far durable."""
+        if not self._unsynced:
+            return
+        with self.write() as db:  # only a transaction that writes waits for the disk
+            db.execute(f"PRAGMA user_version = {len(MIGRATIONS)}")
+
+    def _lasting(self, durable: bool) -> None:
+        self._unsynced = not durable
+        self._synced = monotonic() if durable else self._synced
 
     @contextmanager
     def read(self) -> Iterator[sqlite3.Connection]:
