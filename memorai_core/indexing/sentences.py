@@ -25,7 +25,9 @@ LONG_ENOUGH = 20
 LONGEST = 1000
 """Characters of a sentence; a run without any stop (a log, a table) is cut into pieces of this length."""
 
-_END = regex.compile(r"[.!?…]+[\"'”’)\]]*(?=\s)|[。！？｡؟۔।॥]+[\"'”’)\]」』]*|\n+")
+_END = regex.compile(  # possessive, and only from where a run begins: a long run of dots must not be tried from each of them
+    r"(?<![.!?…])[.!?…]++[\"'”’)\]]*+(?=\s)|[。！？｡؟۔।॥]+[\"'”’)\]」』]*|\n+"
+)
 _WORD = regex.compile(r"\w+")
 _UNSPACED_CHARACTER = regex.compile(r"[\p{Han}\p{Hiragana}\p{Katakana}\p{Hangul}\p{Thai}]")
 _MARKUP = " \t\r\n*-#•"
@@ -92,9 +94,12 @@ def key_phrases(sentence: str) -> list[KeyPhrase]:
 
 
 def with_sentences(segment: SegmentMemory, turns: Sequence[Turn]) -> SegmentMemory:
-    """A segment's memory with the sentence layer of its kept turns added; `turns` are the segment's own."""
+    """A segment's memory with the sentence layer of its kept turns added; `turns` are the segment's own.
+
+    What is said twice is one triplet.
+    """
     added = [draft for turn in turns if turn.turn_id in segment.kept for draft in _drafts(turn)]
-    return replace(segment, triplets=(*segment.triplets, *added))
+    return replace(segment, triplets=tuple(dict.fromkeys((*segment.triplets, *added))))
 
 
 def _drafts(turn: Turn) -> Iterable[TripletDraft]:
@@ -102,14 +107,14 @@ def _drafts(turn: Turn) -> Iterable[TripletDraft]:
     for sentence in sentences(turn.text)[:SENTENCES_A_TURN]:
         description = f"{turn.speaker}: {sentence}"
         for phrase in key_phrases(sentence):
-            if phrase.key != speaker:
+            if speaker not in (phrase.key, canonical_name(phrase.text)):
                 yield TripletDraft(turn.speaker, RELATION, phrase.text, description, (turn.turn_id,), object_key=phrase.key)
 
 
 def _cut(text: str) -> Iterable[str]:
     start = 0
     for end in _END.finditer(text):
-        if end.group() == "." and _abbreviated(text[start : end.start()]):
+        if end.group() == "." and _abbreviated(text[max(start, end.start() - 40) : end.start()]):
             continue
         yield from _pieces(text[start : end.end()])
         start = end.end()
@@ -125,7 +130,7 @@ def _pieces(sentence: str) -> Iterable[str]:
 
 def _abbreviated(before: str) -> bool:
     """Whether the stop after this text belongs to an abbreviation, an initial or a list number."""
-    words = before[-40:].split()
+    words = before.split()
     if not words:
         return False
     last = words[-1].lstrip("(\"'").casefold()
