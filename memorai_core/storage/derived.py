@@ -61,7 +61,7 @@ def save(
     revision = bump(db, stretch.user)
     replaced: list[int] = []
     if stretch.open_segment is not None:
-        replaced = _entities_of(db, stretch.open_segment)
+        replaced = entities_of(db, stretch.open_segment)
         invalidate(db, stretch.user, stretch.open_segment, revision)
     rows = _Rows(dict(zip(stretch.turn_ids, stretch.turns, strict=True)), save_texts(db, stretch.user, bodies, vectors))
     text_of = dict(zip(stretch.turn_ids, turn_texts, strict=True))
@@ -158,7 +158,8 @@ def _at_hand(db: sqlite3.Connection, user: int, bodies: Iterable[str], vectors: 
     return len(_text_rows(db, user, needed)) == len(needed)
 
 
-def _entities_of(db: sqlite3.Connection, segment: int) -> list[int]:
+def entities_of(db: sqlite3.Connection, segment: int) -> list[int]:
+    """The entities that a segment speaks of."""
     rows = db.execute(
         """SELECT subject FROM triplets WHERE segment = :segment UNION SELECT object FROM triplets WHERE segment = :segment
         UNION SELECT entity FROM descriptions WHERE segment = :segment""",

@@ -8,7 +8,7 @@ from typing import Any
 
 from memorai_core import identity
 from memorai_core.models import Message, Turn
-from memorai_core.storage.derived import invalidate
+from memorai_core.storage.derived import entities_of, invalidate, sweep_entities
 from memorai_core.storage.users import bump, user_row
 from memorai_core.terms import term_counts
 
@@ -121,7 +121,9 @@ def _update(db: sqlite3.Connection, place: _Place, known: Turn, turn: Turn, revi
     hashes, counts = term_counts(f"{turn.speaker}: {turn.text}")
     segment = db.execute("SELECT segment FROM turns WHERE user = ? AND turn_id = ?", (place.user, known.turn_id)).fetchone()[0]
     if segment is not None:
+        spoken_of = entities_of(db, segment)
         invalidate(db, place.user, segment, revision)
+        sweep_entities(db, place.user, spoken_of)
     db.execute(
         """UPDATE turns SET role = ?, speaker = ?, body = ?, timestamp = ?, inferred = ?, term_hashes = ?, term_counts = ?,
             revision = ?, text = NULL WHERE user = ? AND turn_id = ?""",
