@@ -63,7 +63,7 @@ def test_an_edit_keeps_id_and_place_and_is_indexed_again(memory):
     assert (edited.text, edited.timestamp, edited.segment_id, edited.kept) == ("I sold the zeppelin", turns[5].timestamp, None, None)
     assert [segment["turn_ids"] for segment in segments_of(memory, "u")] == closed
     assert not [triplet for triplet in triplets_of(memory, "u") if edited.turn_id in triplet["source_turns"]]
-    assert edited.turn_id in [turn.turn_id for turn in memory.retrieve("zeppelin", user_id="u", k=3).turns]
+    assert edited.turn_id in [turn.turn_id for turn in memory.retrieve("zeppelin", user_id="u").turns]
     report = memory.index(user_id="u")
     assert 1 <= report.turns <= 16
     assert_partition(memory, "u")
