@@ -21,7 +21,8 @@ def index_session(
     """What is derived from a stretch of a session: the analyzer's segments, checked, with the sentence layer on top.
 
     `turn_vectors` is (turns, dimension), rows of length 1, or 0 for a turn without text.
-    Raises ValueError where the analyzer loses, repeats or reorders a turn, or cites one that it may not.
+    Raises ValueError where the analyzer loses, repeats or reorders a turn, cites one that it may not, or leaves a name or a
+    description blank.
     """
     memory = yield from analyzer.analyze(tail, turn_vectors)
     _check(tail, memory)
@@ -43,6 +44,10 @@ def _check(tail: SessionTail, memory: SessionMemory) -> None:
         for triplet in segment.triplets:
             if not triplet.source_turns or not segment.kept.issuperset(triplet.source_turns):
                 raise ValueError(f"a triplet must cite kept turns of its own segment, not {triplet.source_turns!r}")
+            if not all(part.strip() for part in (triplet.subject, triplet.object, triplet.description)):
+                raise ValueError(f"a triplet's subject, object and description must not be blank: {triplet}")
         for entity in segment.entities:
             if not entity.turn_ids or not own.issuperset(entity.turn_ids):
                 raise ValueError(f"an entity must cite turns of its own segment, not {entity.turn_ids!r}")
+            if not all(part.strip() for part in (entity.name, entity.description)):
+                raise ValueError(f"an entity's name and description must not be blank: {entity}")
