@@ -4,6 +4,8 @@ BIN := $(VENV)/bin
 DATA ?= ../shared/data
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet install
 SOURCES := pyproject.toml
+LOCOMO := --dataset locomo --data $(DATA)/locomo/locomo_dev5.json --categories 1-4 --cache .cache/bench
+LONGMEMEVAL := --dataset longmemeval --data $(DATA)/longmemeval/longmemeval_s_dev60.jsonl.gz --cache .cache/bench
 
 .PHONY: demo test lint format bench bench-speed test-all clean
 
@@ -25,9 +27,12 @@ format: $(VENV)/.dev
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 
-bench: $(VENV)/.dev  ## search quality on LoCoMo and LongMemEval, from DATA
-	$(BIN)/memorai bench retrieval --dataset locomo --data $(DATA)/locomo/locomo_dev5.json --categories 1-4 --cache .cache/bench
-	$(BIN)/memorai bench retrieval --dataset longmemeval --data $(DATA)/longmemeval/longmemeval_s_dev60.jsonl.gz --cache .cache/bench
+bench: $(VENV)/.dev  ## search quality on LoCoMo and LongMemEval, from DATA, and the tables of the README
+	$(BIN)/memorai bench retrieval $(LOCOMO) --systems memorai,paper,bm25,dense,bm25+dense,ppr,segments,summaries --json .cache/locomo.json
+	$(BIN)/memorai bench retrieval $(LOCOMO) --analyzer annotations --systems memorai,ppr,bm25+dense --json .cache/annotations.json
+	$(BIN)/memorai bench ablations $(LOCOMO) --json .cache/ablations.json
+	$(BIN)/memorai bench retrieval $(LONGMEMEVAL) --json .cache/longmemeval.json
+	$(BIN)/memorai bench tables .cache/locomo.json .cache/annotations.json .cache/ablations.json .cache/longmemeval.json --write README.md
 
 bench-speed: $(VENV)/.dev  ## latencies, sizes and rates, on generated data and on DATA where it is there
 	$(BIN)/python -m memorai_core.bench.speed --data $(DATA)
