@@ -1,6 +1,6 @@
 """Forgetting joined together: the store's deletions, and what is derived anew of the segment that lost a turn."""
 
-from memorai_core.identity import text_key
+from memorai_core.identity import text_keys
 from memorai_core.indexing import turn_text
 from memorai_core.indexing.extractive import summarise
 from memorai_core.models import ForgetReport
@@ -43,7 +43,7 @@ class Forgetter:
             with self._database.write() as db:
                 if summary:
                     self._vectors.check_in(db, user_id)
-                text = save_texts(db, user, [summary], fresh).get(text_key(summary)) if summary else None
+                text = save_texts(db, user, text_keys([summary]), fresh).get(summary)
                 report = forgetting.forget_turn(db, user, user_id, left, summary, text)
             if report is not None:
                 return report

@@ -1,16 +1,14 @@
 """How ids are made: sha256 over the parts that make a thing what it is, never a random or a process-bound number."""
 
+from collections.abc import Iterable
 from hashlib import sha256
 from unicodedata import normalize
 
 
 def digest(*parts: str) -> str:
     """32 hex digits for a tuple of texts; no two tuples run together, since each part's length goes in."""
-    whole = sha256()
-    for part in parts:
-        data = part.encode("utf-8", "replace")
-        whole.update(len(data).to_bytes(8, "big") + data)
-    return whole.hexdigest()[:32]
+    encoded = [part.encode("utf-8", "replace") for part in parts]
+    return sha256(b"".join([len(data).to_bytes(8, "big") + data for data in encoded])).hexdigest()[:32]
 
 
 def turn_id(user_id: str, session_id: str, source_id: str | None, position: int) -> str:
@@ -42,3 +40,8 @@ def triplet_id(user_id: str, segment: str, *said: str) -> str:
 def text_key(text: str) -> bytes:
     """16 bytes that stand for a text, so that it is embedded once."""
     return sha256(text.encode("utf-8", "replace")).digest()[:16]
+
+
+def text_keys(texts: Iterable[str]) -> dict[str, bytes]:
+    """The key of each text that is not empty."""
+    return {text: text_key(text) for text in dict.fromkeys(texts) if text}

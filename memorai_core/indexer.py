@@ -8,7 +8,6 @@ from time import perf_counter
 import numpy as np
 
 from memorai_core.flow import Flow, Usage, arun, run
-from memorai_core.identity import text_key
 from memorai_core.indexing import index_session, turn_text
 from memorai_core.models import IndexReport, SessionMemory, SessionTail
 from memorai_core.protocols import ChatModel, SessionAnalyzer
@@ -158,8 +157,7 @@ class Indexer:
     def _save(self, job: Job, memory: SessionMemory) -> Mapping[str, int] | None:
         """Embeds what is new and stores a stretch in one transaction; gives what it made, or None where nothing was stored."""
         stretch = job.stretch
-        new = [text for text in derived_texts(memory) if text_key(text) not in job.fresh]
-        fresh = job.fresh | self._vectors.missing(stretch.user, stretch.user_id, new)
+        fresh = job.fresh | self._vectors.missing(stretch.user, stretch.user_id, derived_texts(memory), job.fresh)
         probe = self._vectors.probe.astype(PROBE).tobytes() if fresh else None
         with self._database.write(sync_seconds=SYNC_SECONDS) as db:
             self._vectors.check_in(db, stretch.user_id)

@@ -1,7 +1,7 @@
 """Which texts of a user need embedding, and whether the embedder is the one that the user's memory was built with."""
 
 import sqlite3
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from threading import Lock
 from time import perf_counter
 
@@ -39,6 +39,15 @@ def unit_vector(given: Sequence[float] | np.ndarray, dimension: int) -> np.ndarr
     return row
 
 
+def _mean(windows: np.ndarray) -> np.ndarray:
+    """One vector of length 1, or 0, for the windows of a text."""
+    if len(windows) == 1:
+        one: np.ndarray = windows[0]
+        return one
+    mean: np.ndarray = windows.mean(axis=0)
+    return mean / (float(np.linalg.norm(mean)) or 1.0)
+
+
 class Vectors:
     """Embeds what a store does not hold yet, each text once."""
 
@@ -57,12 +66,14 @@ class Vectors:
         self.check(user_id)
         return embed_query(self._embedder, query)
 
-    def missing(self, user: int, user_id: str, bodies: Iterable[str]) -> dict[bytes, np.ndarray]:
-        """The (windows, dimension) vectors, by text key, of those texts that the user's memory does not hold yet."""
-        self.check(user_id)
-        by_key = {identity.text_key(body): body for body in bodies if body}
+    def missing(
+        self, user: int, user_id: str, bodies: Iterable[str], fresh: Mapping[bytes, np.ndarray] | None = None
+    ) -> dict[bytes, np.ndarray]:
+        """The (windows, dimension) vectors, by text key, of those texts that neither the user's memory nor `fresh` holds yet."""
+        by_key = {key: body for body, key in identity.text_keys(bodies).items() if not fresh or key not in fresh}
         with self._database.read() as db:
-            known = stored_texts(db, user, by_key.values())
+            self.check_in(db, user_id)
+            known = stored_texts(db, user, by_key)
         return self._embedded({key: body for key, body in by_key.items() if key not in known})
 
     def _embedded(self, new: dict[bytes, str]) -> dict[bytes, np.ndarray]:
@@ -83,19 +94,19 @@ class Vectors:
 
         Each non-empty text is stored or among the `fresh` ones; one that was forgotten meanwhile is embedded.
         """
-        keys = [identity.text_key(body) if body else b"" for body in bodies]
-        by_key = {key: body for key, body in zip(keys, bodies, strict=True) if key and key not in fresh}
-        with self._database.read() as db:
-            self.check_in(db, user_id)
-            rows = stored_texts(db, user, by_key.values())
-            stored = stored_vectors(db, list(rows.values()), self.dimension)
-        others = self._embedded({key: body for key, body in by_key.items() if key not in rows}) | fresh
+        keys = identity.text_keys(bodies)
+        windows = fresh
+        if by_key := {key: body for body, key in keys.items() if key not in fresh}:
+            with self._database.read() as db:
+                self.check_in(db, user_id)
+                rows = stored_texts(db, user, by_key)
+                stored = stored_vectors(db, list(rows.values()), self.dimension)
+            windows = fresh | {key: stored[row] for key, row in rows.items()}
+            windows |= self._embedded({key: body for key, body in by_key.items() if key not in rows})
         result = np.zeros((len(bodies), self.dimension), np.float32)
-        for number, key in enumerate(keys):
-            if key:
-                windows = others[key] if key in others else stored[rows[key]]
-                mean = windows.mean(axis=0)
-                result[number] = mean / (float(np.linalg.norm(mean)) or 1.0)
+        for number, body in enumerate(bodies):
+            if body:
+                result[number] = _mean(windows[keys[body]])
         return result
 
     @property

@@ -38,7 +38,7 @@ class _Rows:
     """Row numbers met or made while one stretch is saved."""
 
     turns: Mapping[str, int]
-    texts: Mapping[bytes, int]
+    texts: Mapping[str, int]
     entities: dict[str, int] = field(default_factory=dict)
     new_entities: int = 0
 
@@ -55,19 +55,19 @@ def save(
 
     `vectors` holds, by text key, the (windows, dimension) array of each text that is not stored yet.
     """
-    bodies = [*turn_texts, *derived_texts(memory)]
-    if not _unchanged(db, stretch) or not _at_hand(db, stretch.user, bodies, vectors):
+    keys = identity.text_keys([*turn_texts, *derived_texts(memory)])
+    if not _unchanged(db, stretch) or not _at_hand(db, stretch.user, keys.values(), vectors):
         return None
     revision = bump(db, stretch.user)
     replaced: list[int] = []
     if stretch.open_segment is not None:
         replaced = entities_of(db, stretch.open_segment)
         invalidate(db, stretch.user, stretch.open_segment, revision)
-    rows = _Rows(dict(zip(stretch.turn_ids, stretch.turns, strict=True)), save_texts(db, stretch.user, bodies, vectors))
-    text_of = dict(zip(stretch.turn_ids, turn_texts, strict=True))
-    for segment in memory.segments:
-        is_open = stretch.at_end and segment is memory.segments[-1]
-        _save_segment(db, stretch, segment, rows, text_of, is_open, revision)
+    rows = _Rows(dict(zip(stretch.turn_ids, stretch.turns, strict=True)), save_texts(db, stretch.user, keys, vectors))
+    segments = [_save_segment(db, stretch, segment, rows, stretch.at_end and segment is memory.segments[-1]) for segment in memory.segments]
+    _save_turns(db, memory, dict(zip(stretch.turn_ids, turn_texts, strict=True)), segments, rows, revision)
+    _save_entities(db, stretch, _names(memory), rows)
+    _save_claims(db, stretch, memory, segments, rows)
     return rows.new_entities - sweep_entities(db, stretch.user, replaced)
 
 
@@ -81,12 +81,8 @@ def derived_texts(memory: SessionMemory) -> list[str]:
     return texts
 
 
-def stored_texts(db: sqlite3.Connection, user: int, bodies: Iterable[str]) -> dict[bytes, int]:
-    """The row of each given text that is stored already, by key."""
-    return _text_rows(db, user, {identity.text_key(body) for body in bodies})
-
-
-def _text_rows(db: sqlite3.Connection, user: int, keys: Iterable[bytes]) -> dict[bytes, int]:
+def stored_texts(db: sqlite3.Connection, user: int, keys: Iterable[bytes]) -> dict[bytes, int]:
+    """The row of each text that is stored already, by key."""
     found: dict[bytes, int] = {}
     wanted = list(keys)
     for start in range(0, len(wanted), 500):
@@ -153,9 +149,9 @@ def _unchanged(db: sqlite3.Connection, stretch: Stretch) -> bool:
     return all(found.get(turn) == revision for turn, revision in zip(stretch.turns, stretch.revisions, strict=True))
 
 
-def _at_hand(db: sqlite3.Connection, user: int, bodies: Iterable[str], vectors: Mapping[bytes, np.ndarray]) -> bool:
-    needed = {identity.text_key(body) for body in bodies if body} - vectors.keys()
-    return len(_text_rows(db, user, needed)) == len(needed)
+def _at_hand(db: sqlite3.Connection, user: int, keys: Iterable[bytes], vectors: Mapping[bytes, np.ndarray]) -> bool:
+    needed = set(keys) - vectors.keys()
+    return len(stored_texts(db, user, needed)) == len(needed)
 
 
 def entities_of(db: sqlite3.Connection, segment: int) -> list[int]:
@@ -168,42 +164,54 @@ def entities_of(db: sqlite3.Connection, segment: int) -> list[int]:
     return [row[0] for row in rows]
 
 
-def save_texts(db: sqlite3.Connection, user: int, bodies: Sequence[str], vectors: Mapping[bytes, np.ndarray]) -> dict[bytes, int]:
-    """Stores those texts that `vectors` has and gives the row of each text, by key; texts without vectors are left out."""
-    new = {key: body for body in bodies if (key := identity.text_key(body)) in vectors}
+def save_texts(db: sqlite3.Connection, user: int, keys: Mapping[str, bytes], vectors: Mapping[bytes, np.ndarray]) -> dict[str, int]:
+    """Stores those texts, given with their keys, that `vectors` has; gives the row of each that is stored then."""
     db.executemany(
         "INSERT INTO texts (user, key, body, vectors) VALUES (?, ?, ?, ?) ON CONFLICT DO NOTHING",
-        [(user, key, body, vectors[key].astype(STORED).tobytes()) for key, body in new.items()],
+        [(user, key, body, vectors[key].astype(STORED).tobytes()) for body, key in keys.items() if key in vectors],
     )
-    return stored_texts(db, user, bodies)
+    rows = stored_texts(db, user, keys.values())
+    return {body: rows[key] for body, key in keys.items() if key in rows}
 
 
-def _save_segment(
-    db: sqlite3.Connection,
-    stretch: Stretch,
-    memory: SegmentMemory,
-    rows: _Rows,
-    text_of: Mapping[str, str],
-    is_open: bool,
-    revision: int,
-) -> None:
+def _save_segment(db: sqlite3.Connection, stretch: Stretch, memory: SegmentMemory, rows: _Rows, is_open: bool) -> tuple[int, str]:
+    """Stores a segment, and gives its row and its id."""
     segment_id = identity.segment_id(stretch.user_id, stretch.session_id, memory.turn_ids)
-    summary = rows.texts[identity.text_key(memory.summary)] if memory.summary else None
+    summary = rows.texts[memory.summary] if memory.summary else None
     segment = db.execute(
         """INSERT INTO segments (user, session, segment_id, text, summary, made_by, open) VALUES (?, ?, ?, ?, ?, ?, ?)""",
         (stretch.user, stretch.session, segment_id, summary, memory.summary, memory.made_by, is_open),
     ).lastrowid
     assert segment is not None
+    return segment, segment_id
+
+
+def _save_turns(
+    db: sqlite3.Connection,
+    memory: SessionMemory,
+    text_of: Mapping[str, str],
+    segments: Sequence[tuple[int, str]],
+    rows: _Rows,
+    revision: int,
+) -> None:
     db.executemany(
         "UPDATE turns SET segment = ?, kept = ?, text = ?, revision = ? WHERE turn = ?",
         [
-            (segment, turn_id in memory.kept, rows.texts.get(identity.text_key(text_of[turn_id])), revision, rows.turns[turn_id])
-            for turn_id in memory.turn_ids
+            (segment, turn_id in of_segment.kept, rows.texts.get(text_of[turn_id]), revision, rows.turns[turn_id])
+            for (segment, _), of_segment in zip(segments, memory.segments, strict=True)
+            for turn_id in of_segment.turn_ids
         ],
     )
-    names = {e.name: e.name for e in memory.entities} | {t.subject: t.subject for t in memory.triplets}
-    _save_entities(db, stretch, names | {_object_key(t): t.object for t in memory.triplets}, rows)
-    _save_claims(db, stretch, memory, segment, segment_id, rows)
+
+
+def _names(memory: SessionMemory) -> dict[str, str]:
+    """The name of each entity that a session's memory speaks of, by what it is known by; the first segment's stands."""
+    names: dict[str, str] = {}
+    for segment in memory.segments:
+        ends = {entity.name: entity.name for entity in segment.entities} | {t.subject: t.subject for t in segment.triplets}
+        for key, name in (ends | {_object_key(t): t.object for t in segment.triplets}).items():
+            names.setdefault(key, name)
+    return names
 
 
 def _object_key(triplet: TripletDraft) -> str:
@@ -212,7 +220,7 @@ def _object_key(triplet: TripletDraft) -> str:
 
 def _save_entities(db: sqlite3.Connection, stretch: Stretch, names: Mapping[str, str], rows: _Rows) -> None:
     """Finds or makes the entity of each key; one that is made takes the name given with it."""
-    ids = {key: identity.entity_id(stretch.user_id, key) for key in names if key not in rows.entities}
+    ids = {key: identity.entity_id(stretch.user_id, key) for key in names}
     known = _entity_rows(db, stretch.user, ids.values())
     new = {entity_id: " ".join(names[key].split()) for key, entity_id in reversed(ids.items()) if entity_id not in known}
     db.executemany(
@@ -229,25 +237,30 @@ def _entity_rows(db: sqlite3.Connection, user: int, entity_ids: Iterable[str]) -
     return dict(db.execute(sql, (user, json.dumps(list(entity_ids)))).fetchall())
 
 
-def _save_claims(db: sqlite3.Connection, stretch: Stretch, memory: SegmentMemory, segment: int, segment_id: str, rows: _Rows) -> None:
-    described = [
-        (stretch.user, segment, rows.entities[entity.name], rows.texts[identity.text_key(entity.description)]) for entity in memory.entities
-    ]
+def _save_claims(db: sqlite3.Connection, stretch: Stretch, memory: SessionMemory, segments: Sequence[tuple[int, str]], rows: _Rows) -> None:
+    placed = list(zip(segments, memory.segments, strict=True))
+    described = [(segment, entity) for (segment, _), of_segment in placed for entity in of_segment.entities]
     related = {
-        identity.triplet_id(stretch.user_id, segment_id, t.subject, t.relation, t.object, t.description, *t.source_turns): t
-        for t in memory.triplets
+        identity.triplet_id(stretch.user_id, segment_id, t.subject, t.relation, t.object, t.description, *t.source_turns): (segment, t)
+        for (segment, segment_id), of_segment in placed
+        for t in of_segment.triplets
     }
-    said = [
-        (
-            stretch.user, segment, triplet_id, rows.entities[t.subject], t.relation, rows.entities[_object_key(t)],
-            rows.texts[identity.text_key(t.description)], t.origin, t.made_by,
-        )
-        for triplet_id, t in related.items()
-    ]  # fmt: skip
-    first = _insert(db, "descriptions", "description, user, segment, entity, text", described)
-    _link(db, "description_turns", first, [entity.turn_ids for entity in memory.entities], rows)
-    first = _insert(db, "triplets", "triplet, user, segment, triplet_id, subject, relation, object, text, origin, made_by", said)
-    _link(db, "triplet_turns", first, [t.source_turns for t in related.values()], rows)
+    first = _insert(
+        db, "descriptions", "description, user, segment, entity, text",
+        [(stretch.user, segment, rows.entities[entity.name], rows.texts[entity.description]) for segment, entity in described],
+    )  # fmt: skip
+    _link(db, "description_turns", first, [entity.turn_ids for _, entity in described], rows)
+    first = _insert(
+        db, "triplets", "triplet, user, segment, triplet_id, subject, relation, object, text, origin, made_by",
+        [
+            (
+                stretch.user, segment, triplet_id, rows.entities[t.subject], t.relation, rows.entities[_object_key(t)],
+                rows.texts[t.description], t.origin, t.made_by,
+            )
+            for triplet_id, (segment, t) in related.items()
+        ],
+    )  # fmt: skip
+    _link(db, "triplet_turns", first, [t.source_turns for _, t in related.values()], rows)
 
 
 def _insert(db: sqlite3.Connection, table: str, columns: str, values: Sequence[tuple[object, ...]]) -> int:
