@@ -34,7 +34,7 @@ async def chat(llm: FunctionCallingLLM, db: Path, session_id: str, said: Sequenc
 def main(db: Path, llm: FunctionCallingLLM | None = None) -> None:
     llm = llm or MockFunctionCallingLLM(response_generator=repeat_memory)  # your own: OpenAI(model=...), Ollama(model=...), ...
     asyncio.run(chat(llm, db, "monday", ["I moved to Lisbon, and my sister Marta breeds alpacas in the Alentejo.", "It rains a lot."]))
-    # The program ends here, and starts again on Friday.
+    # The program ends here and starts again on Friday.
     asyncio.run(chat(llm, db, "friday", ["What animals does my sister have?"]))
     with Memory.open(db) as store:
         for turn in store.view(user_id="ines").turns():
