@@ -39,15 +39,6 @@ def unit_vector(given: Sequence[float] | np.ndarray, dimension: int) -> np.ndarr
     return row
 
 
-def _mean(windows: np.ndarray) -> np.ndarray:
-    """One vector of length 1, or 0, for the windows of a text."""
-    if len(windows) == 1:
-        one: np.ndarray = windows[0]
-        return one
-    mean: np.ndarray = windows.mean(axis=0)
-    return mean / (float(np.linalg.norm(mean)) or 1.0)
-
-
 class Vectors:
     """Embeds what a store does not hold yet, each text once."""
 
@@ -106,7 +97,8 @@ class Vectors:
         result = np.zeros((len(bodies), self.dimension), np.float32)
         for number, body in enumerate(bodies):
             if body:
-                result[number] = _mean(windows[keys[body]])
+                mean = windows[keys[body]].mean(axis=0)
+                result[number] = mean / (float(np.linalg.norm(mean)) or 1.0)
         return result
 
     @property
