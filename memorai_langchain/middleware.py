@@ -14,7 +14,7 @@ from memorai_langchain.convert import now
 from memorai_langchain.failing import failing_open
 from memorai_langchain.question import Question, Recollections, question_of
 from memorai_langchain.recall import arecall, memory_text, recall
-from memorai_langchain.saving import IndexWhen, asave, check_options, save
+from memorai_langchain.saving import IndexWhen, asee_to_index, check_options, see_to_index
 from memorai_langchain.scope import in_thread, session_of, user_of
 
 
@@ -112,16 +112,18 @@ class MemoraiMiddleware(AgentMiddleware[MemoraiState, ContextT, ResponseT]):
         user_id, session_id = user_of(self.user_id, runtime), session_of(self.session_id, runtime)
         marks = _marks(state)
         with failing_open("saving", self.raise_errors):
-            save(self.memory, _turns(state, marks, session_id), user_id=user_id, session_id=session_id, index=self.index)
+            turns = self.memory.append(_new(state, marks, session_id), user_id=user_id, session_id=session_id)
             marks = marks_of(state["messages"])
+            see_to_index(self.memory, turns, user_id, self.index)
         return {"memorai_marks": marks}
 
     async def _aremember(self, state: MemoraiState, runtime: Runtime[ContextT]) -> dict[str, Any]:
         user_id, session_id = user_of(self.user_id, runtime), session_of(self.session_id, runtime)
         marks = _marks(state)
         with failing_open("saving", self.raise_errors):
-            await asave(self.memory, _turns(state, marks, session_id), user_id=user_id, session_id=session_id, index=self.index)
+            turns = await self.memory.aappend(_new(state, marks, session_id), user_id=user_id, session_id=session_id)
             marks = marks_of(state["messages"])
+            await asee_to_index(self.memory, turns, user_id, self.index)
         return {"memorai_marks": marks}
 
 
@@ -131,7 +133,7 @@ def _marks(state: MemoraiState) -> dict[str, str]:
     return first_marks(state["messages"]) if marks is None else marks
 
 
-def _turns(state: MemoraiState, marks: dict[str, str], session_id: str) -> list[Message]:
+def _new(state: MemoraiState, marks: dict[str, str], session_id: str) -> list[Message]:
     messages = state["messages"]
     return turns_to_store(messages, marks, source_ids(messages, session_id, stable=in_thread()), now())
 

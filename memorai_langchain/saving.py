@@ -19,24 +19,29 @@ def check_options(k: int, index: IndexWhen) -> None:
 
 def save(memory: Memory, messages: Sequence[Message], *, user_id: str, session_id: str, index: IndexWhen) -> list[Turn]:
     """Appends messages, all or none, and sees to their indexing; gives their turns."""
-    turns = memory.append(messages, user_id=user_id, session_id=session_id) if messages else []
-    if turns:
-        _index(memory, user_id, index)
+    turns = memory.append(messages, user_id=user_id, session_id=session_id)
+    see_to_index(memory, turns, user_id, index)
     return turns
 
 
 async def asave(memory: Memory, messages: Sequence[Message], *, user_id: str, session_id: str, index: IndexWhen) -> list[Turn]:
     """`save`, without blocking the event loop."""
-    turns = await memory.aappend(messages, user_id=user_id, session_id=session_id) if messages else []
-    if turns and index == "inline":
-        await memory.aindex(user_id=user_id)
-    elif turns:
-        _index(memory, user_id, index)
+    turns = await memory.aappend(messages, user_id=user_id, session_id=session_id)
+    await asee_to_index(memory, turns, user_id, index)
     return turns
 
 
-def _index(memory: Memory, user_id: str, index: IndexWhen) -> None:
-    if index == "background":
+def see_to_index(memory: Memory, turns: Sequence[Turn], user_id: str, index: IndexWhen) -> None:
+    """Has turns indexed, if there are any, at the time and by whom `index` says."""
+    if turns and index == "background":
         memory.index_soon(user_id=user_id)
-    elif index == "inline":
+    elif turns and index == "inline":
         memory.index(user_id=user_id)
+
+
+async def asee_to_index(memory: Memory, turns: Sequence[Turn], user_id: str, index: IndexWhen) -> None:
+    """`see_to_index`, without blocking the event loop."""
+    if turns and index == "inline":
+        await memory.aindex(user_id=user_id)
+    else:
+        see_to_index(memory, turns, user_id, index)

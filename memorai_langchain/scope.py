@@ -64,7 +64,7 @@ def _running() -> object:
 
     try:
         return get_runtime()
-    except RuntimeError:
+    except (RuntimeError, KeyError):  # outside of any run, or in one that is no graph's
         return None
 
 

@@ -49,8 +49,9 @@ def memory_tools(
 ) -> MemoryTools:
     """Tools over one memory. Whose memory it is comes from the run, or else from `user_id`; the model has no say in it.
 
-    What the model forgets is gone: put LangChain's `HumanInTheLoopMiddleware` before `forget_memory` where the user should
-    confirm. Where the memory fails, the model is told so, unless `raise_errors`.
+    Notes go into a session of their own, named after the one at hand with "#notes" behind. What the model forgets is gone for
+    good: put LangChain's `HumanInTheLoopMiddleware` before `forget_memory` where the user should confirm. Where the memory
+    fails, the model is told so, unless `raise_errors`.
     """
     check_options(k, index)
     does = Actions(memory, user_id, session_id, k, index, max_tokens, raise_errors)

@@ -260,6 +260,19 @@ class TestFailing:
         miso.say("Second")
         assert texts(alice, "alice", "tuesday") == ["First", "One.", "Second", "Two."]
 
+    def test_what_is_stored_but_could_not_be_indexed_is_not_stored_again(self, agent, alice, monkeypatch, caplog):
+        miso = agent("One.", "Two.", middleware=MemoraiMiddleware(memory=alice, index="inline"))
+        with monkeypatch.context() as broken:
+            broken.setattr(alice, "index", lambda **options: 1 / 0)
+            broken.setattr(alice, "aindex", lambda **options: 1 / 0)
+            miso.say("First")
+        assert caplog.text.count("saving failed") == 2
+        appended, append = [], alice.append
+        monkeypatch.setattr(alice, "append", lambda messages, **options: appended.extend(messages) or append(messages, **options))
+        miso.say("Second")
+        assert [message.text for message in appended] == ["Second", "Two."]
+        assert texts(alice, "alice", "tuesday") == ["First", "One.", "Second", "Two."]
+
     def test_an_error_of_the_model_is_the_model_s(self, agent):
         with pytest.raises(ConnectionError, match="dead"):
             agent(ConnectionError("the line is dead")).say(ASKED)
