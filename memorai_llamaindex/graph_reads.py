@@ -115,8 +115,9 @@ def _passing(view: View, query: VectorStoreQuery) -> Iterator[tuple[LabelledNode
         wanted = {entity.entity_id for entity in view.entities(bare_ids(view.user_id, query.node_ids))}
         ranked = [(one, similarity) for one, similarity in ranked if one in wanted]
     given: set[str] = set()
-    for start in range(0, len(ranked), PAGE):
-        similarity = dict(ranked[start : start + PAGE])
+    page_size = PAGE if query.filters or query.doc_ids is not None else max(1, query.similarity_top_k)
+    for start in range(0, len(ranked), page_size):
+        similarity = dict(ranked[start : start + page_size])
         page = {
             entity_id: node
             for node in _entity_nodes(view, view.entities(entity_ids=similarity))
