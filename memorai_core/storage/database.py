@@ -38,9 +38,10 @@ class Database:
         with self._errors():
             self._writer = self._connect()
             try:
-                self._check()
+                version = self._check()
                 self._writer.execute("PRAGMA journal_mode = WAL")
-                self._migrate()
+                if version < len(MIGRATIONS):
+                    self._migrate()
             except BaseException:
                 self._writer.close()
                 raise
@@ -111,23 +112,29 @@ class Database:
 
     def _connect(self) -> sqlite3.Connection:
         connection = sqlite3.connect(self.path, timeout=BUSY_SECONDS, isolation_level=None, check_same_thread=False)
-        connection.execute("PRAGMA foreign_keys = ON")
-        connection.execute("PRAGMA synchronous = FULL")
-        connection.execute("PRAGMA secure_delete = ON")
-        connection.execute("PRAGMA cache_size = -16384")
-        connection.execute("PRAGMA mmap_size = 1073741824")
+        try:
+            connection.execute("PRAGMA foreign_keys = ON")
+            connection.execute("PRAGMA synchronous = FULL")
+            connection.execute("PRAGMA secure_delete = ON")
+            connection.execute("PRAGMA cache_size = -16384")
+            connection.execute("PRAGMA mmap_size = 1073741824")
+        except BaseException:
+            connection.close()
+            raise
         return connection
 
-    def _check(self) -> None:
-        application = self._pragma("application_id")
-        tables = self._writer.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]
+    def _check(self) -> int:
+        """The version of the file's schema; raises where the file is not ours to use."""
+        sql = "SELECT application_id, user_version, (SELECT count(*) FROM sqlite_master) FROM pragma_application_id, pragma_user_version"
+        application, version, tables = self._writer.execute(sql).fetchone()  # at once: another process may be making the file
         if application != APPLICATION_ID and (application or tables):
             raise StoreError(f"{str(self.path)!r} is a SQLite database of another program; give another path")
-        if (version := self._pragma("user_version")) > len(MIGRATIONS):
+        if version > len(MIGRATIONS):
             raise SchemaVersionError(
                 f"{str(self.path)!r} has schema version {version}, this memorai knows versions up to {len(MIGRATIONS)}: "
                 "it was written by a newer memorai; upgrade with pip install -U memorai-plugins"
             )
+        return int(version)
 
     def _migrate(self) -> None:
         with self._transaction():
@@ -143,11 +150,11 @@ class Database:
         self._writer.execute("BEGIN IMMEDIATE")
         try:
             yield
+            self._writer.execute("COMMIT")
         except BaseException:
             with suppress(sqlite3.Error):
                 self._writer.execute("ROLLBACK")
             raise
-        self._writer.execute("COMMIT")
 
     def _pragma(self, name: str) -> int:
         return int(self._writer.execute(f"PRAGMA {name}").fetchone()[0])
