@@ -1,3 +1,4 @@
+import asyncio
 import shutil
 
 import pytest
@@ -27,3 +28,40 @@ def alice(alice_file, tmp_path, open_memory):
     """A memory that knows something of Alice."""
     shutil.copy(alice_file, tmp_path / "memory.db")
     return open_memory()
+
+
+@pytest.fixture
+def bound(alice):
+    """A chain memory of Alice's, for what is said on Tuesday."""
+    from memorai_langchain import MemoraiMemory
+
+    return MemoraiMemory(memory=alice, user_id="alice", session_id="tuesday")
+
+
+@pytest.fixture(params=[False, True], ids=["sync", "async"])
+def agent(request, alice):
+    """Makes agents on Alice's memory that are called in one of both ways."""
+    from .agents import Agent
+
+    return lambda *replies, **options: Agent(alice, replies, is_async=request.param, **options)
+
+
+class Both:
+    """A chain memory called either way."""
+
+    def __init__(self, memory, is_async):
+        self.memory, self.is_async = memory, is_async
+
+    def load(self, inputs):
+        return asyncio.run(self.memory.aload_memory_variables(inputs)) if self.is_async else self.memory.load_memory_variables(inputs)
+
+    def save(self, inputs, outputs):
+        return asyncio.run(self.memory.asave_context(inputs, outputs)) if self.is_async else self.memory.save_context(inputs, outputs)
+
+    def clear(self):
+        return asyncio.run(self.memory.aclear()) if self.is_async else self.memory.clear()
+
+
+@pytest.fixture(params=[False, True], ids=["sync", "async"])
+def both_ways(request):
+    return lambda memory: Both(memory, request.param)

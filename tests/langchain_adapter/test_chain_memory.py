@@ -1,11 +1,10 @@
-import asyncio
 import logging
 
 import pytest
 
 pytest.importorskip("langchain_core", reason="needs the extra [langchain]")
 
-from langchain_core.messages import AIMessage, HumanMessage, SystemMessage
+from langchain_core.messages import SystemMessage
 from langchain_core.output_parsers import StrOutputParser
 from langchain_core.prompts import ChatPromptTemplate
 from langchain_core.runnables import RunnableLambda, RunnablePassthrough
@@ -17,32 +16,6 @@ from memorai_langchain import MemoraiMemory
 from .fakes import chat, texts
 
 ASKED = {"input": "What is my cat called?"}
-
-
-@pytest.fixture
-def bound(alice):
-    return MemoraiMemory(memory=alice, user_id="alice", session_id="tuesday")
-
-
-class Both:
-    """A chain memory called either way."""
-
-    def __init__(self, memory, is_async):
-        self.memory, self.is_async = memory, is_async
-
-    def load(self, inputs):
-        return asyncio.run(self.memory.aload_memory_variables(inputs)) if self.is_async else self.memory.load_memory_variables(inputs)
-
-    def save(self, inputs, outputs):
-        return asyncio.run(self.memory.asave_context(inputs, outputs)) if self.is_async else self.memory.save_context(inputs, outputs)
-
-    def clear(self):
-        return asyncio.run(self.memory.aclear()) if self.is_async else self.memory.clear()
-
-
-@pytest.fixture(params=[False, True], ids=["sync", "async"])
-def both_ways(request):
-    return lambda memory: Both(memory, request.param)
 
 
 def test_what_bears_on_the_input_is_recalled_as_text(bound, both_ways):
@@ -97,60 +70,6 @@ def test_clear_forgets_the_bound_session_only(bound, both_ways):
     assert len(texts(bound.memory, "alice")) == 4
     both_ways(bound).clear()
     both_ways(MemoraiMemory(memory=bound.memory, user_id="new", session_id="s")).clear()
-
-
-class TestKeys:
-    @pytest.mark.parametrize(
-        "inputs",
-        [
-            {"input": "Hi there"},
-            {"anything": "Hi there"},
-            {"question": "Hi there", "context": "a document"},
-            {"anything": "Hi there", "history": "what is recalled", "stop": ["\n"], "past": [HumanMessage("before"), AIMessage("yes")]},
-            {"anything": "Hi there", "chat_history": "Human: before"},
-            {"input": HumanMessage("Hi there")},
-            {"input": [{"type": "text", "text": "Hi there"}, {"type": "image", "base64": "aaaa"}]},
-            {"messages": [HumanMessage("before"), AIMessage("yes"), HumanMessage("Hi there")]},
-        ],
-    )
-    def test_the_input_is_found(self, bound, both_ways, inputs):
-        both_ways(bound).load(inputs)
-        both_ways(bound).save(inputs, {"output": "Hello"})
-        assert texts(bound.memory, "alice", "tuesday") == ["Hi there", "Hello"]
-
-    @pytest.mark.parametrize(
-        "outputs",
-        [
-            {"anything": "Hello"},
-            {"answer": "Hello", "source_documents": []},
-            {"output": "Hello", "intermediate_steps": [("look", "saw")]},
-            {"text": AIMessage("Hello")},
-            {"output": [{"type": "text", "text": "Hello", "index": 0}]},
-            {"messages": [HumanMessage("Hi there"), AIMessage("", tool_calls=[{"name": "a", "args": {}, "id": "1"}]), AIMessage("Hello")]},
-        ],
-    )
-    def test_the_output_is_found(self, bound, both_ways, outputs):
-        both_ways(bound).save({"input": "Hi there"}, outputs)
-        assert texts(bound.memory, "alice", "tuesday") == ["Hi there", "Hello"]
-
-    def test_named_keys_win(self, alice):
-        memory = MemoraiMemory(memory=alice, user_id="alice", session_id="s", input_key="mine", output_key="yours")
-        memory.save_context({"mine": "a", "input": "b"}, {"yours": "c", "output": "d"})
-        assert texts(alice, "alice", "s") == ["a", "c"]
-
-    def test_an_ambiguous_input_is_an_error_that_lists_the_candidates(self, bound, both_ways):
-        with pytest.raises(ConfigurationError, match=r"input_key=: there are 'language', 'topic'"):
-            both_ways(bound).load({"language": "en", "topic": "cats", "history": "before"})
-
-    def test_an_ambiguous_output_is_an_error_that_lists_the_candidates(self, bound, both_ways):
-        with pytest.raises(ConfigurationError, match=r"output_key=: there are 'draft', 'score'"):
-            both_ways(bound).save(ASKED, {"draft": "a", "score": 1})
-
-    @pytest.mark.parametrize("outputs", [{}, {"output": "a"}])
-    def test_a_named_key_that_is_not_there_is_an_error(self, alice, outputs):
-        memory = MemoraiMemory(memory=alice, user_id="alice", session_id="s", output_key="reply")
-        with pytest.raises(ConfigurationError, match=r"no output 'reply'.*there are ('output'|none)"):
-            memory.save_context(ASKED, outputs)
 
 
 class TestFailing:

@@ -18,13 +18,8 @@ from pydantic import BaseModel
 
 from memorai_langchain import memory_tools
 
-from .agents import THREAD, Agent, Context
+from .agents import THREAD, Context
 from .fakes import calls, texts
-
-
-@pytest.fixture(params=[False, True], ids=["sync", "async"])
-def agent(request, alice):
-    return lambda *replies, **options: Agent(alice, replies, is_async=request.param, **options)
 
 
 @pytest.mark.parametrize("order", ["before", "after"])
