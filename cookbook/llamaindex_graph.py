@@ -36,7 +36,7 @@ def main(db: Path) -> None:
         model = MemoraiEmbedding(memory.embedder)
         extractor = MemoraiExtractor(memory=memory, user_id="ines")
         index = PropertyGraphIndex.from_existing(store, llm=llm, embed_model=model, kg_extractors=[extractor], use_async=False)
-        retrievers = [MemoraiPGRetriever(store, k=3, embed_model=model), VectorContextRetriever(store, embed_model=model)]
+        retrievers = [MemoraiPGRetriever(store, k=3), VectorContextRetriever(store, embed_model=model)]
         for node in index.as_retriever(sub_retrievers=retrievers).retrieve("What is the waltz for Marta's wedding called?")[:3]:
             print(f"{node.score:.3f}  {node.text}")
             for triplet in node.metadata["triplets"][:2]:

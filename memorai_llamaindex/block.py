@@ -12,7 +12,7 @@ from pydantic import ConfigDict, Field
 
 from memorai_core import ConfigurationError, Evidence, Memory, Message, UnknownUserError, render_prompt
 from memorai_llamaindex.messages import last_user_text, to_messages, unheard
-from memorai_llamaindex.scope import IndexMode, UserId, aindex, user_of
+from memorai_llamaindex.scope import IndexMode, UserId, aindex_turns, user_of
 
 logger = logging.getLogger(__name__)
 T = TypeVar("T")
@@ -47,7 +47,7 @@ class MemoraiMemoryBlock(BaseMemoryBlock[str]):
         query = last_user_text(messages or [])
         if not query:
             return ""
-        return await self._open(lambda: self._recall(query, messages or [], block_kwargs.get("session_id") or self.session_id), "")
+        return await self._guarded(lambda: self._recall(query, messages or [], block_kwargs.get("session_id") or self.session_id), "")
 
     async def aput(self, messages: list[ChatMessage], from_short_term_memory: bool = False, session_id: str | None = None) -> None:
         """Stores messages, and leaves them as they are: the framework's own way writes the session into them."""
@@ -61,11 +61,11 @@ class MemoraiMemoryBlock(BaseMemoryBlock[str]):
         """Appends messages and has them turned into graph. Raises ConfigurationError without a session."""
         if session_id is None:
             raise ConfigurationError("MemoraiMemoryBlock does not know the session: pass session_id=, or use it in a Memory that has one")
-        await self._open(lambda: self._store(messages, session_id), None)
+        await self._guarded(lambda: self._store(messages, session_id), None)
 
     async def remember_unheard(self, messages: Sequence[Message], session_id: str) -> None:
         """Appends those of a conversation's messages that the session does not hold yet."""
-        await self._open(lambda: self._store_unheard(messages, session_id), None)
+        await self._guarded(lambda: self._store_unheard(messages, session_id), None)
 
     async def _store_unheard(self, messages: Sequence[Message], session_id: str) -> None:
         user_id = user_of(self.user_id)
@@ -75,7 +75,7 @@ class MemoraiMemoryBlock(BaseMemoryBlock[str]):
         user_id = user_of(self.user_id)
         if messages:
             await self.memory.aappend(messages, user_id=user_id, session_id=session_id)
-            await aindex(self.memory, user_id, self.index)
+            await aindex_turns(self.memory, user_id, self.index)
 
     async def _recall(self, query: str, messages: Sequence[ChatMessage], session_id: str | None) -> str:
         shown = {(message.role, message.text) for message in to_messages(messages)}
@@ -86,7 +86,7 @@ class MemoraiMemoryBlock(BaseMemoryBlock[str]):
         evidence = _without(evidence, shown, session_id, self.k)
         return render_prompt(evidence, None, max_tokens=self.max_tokens) if evidence.turns else ""
 
-    async def _open(self, work: Callable[[], Awaitable[T]], otherwise: T) -> T:
+    async def _guarded(self, work: Callable[[], Awaitable[T]], otherwise: T) -> T:
         try:
             return await work()
         except ConfigurationError:

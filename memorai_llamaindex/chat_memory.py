@@ -5,12 +5,12 @@ from datetime import UTC, datetime
 from typing import Any, Self
 
 from llama_index.core.base.llms.types import ChatMessage
-from llama_index.core.memory.memory import DEFAULT_TOKEN_LIMIT, Memory
+from llama_index.core.memory.memory import DEFAULT_TOKEN_LIMIT, BaseMemoryBlock, Memory
 from llama_index.core.storage.chat_store.base_db import MessageStatus
 from pydantic import ConfigDict, Field, PrivateAttr, model_validator
 
 import memorai_core
-from memorai_core import UnknownSessionError, UnknownUserError
+from memorai_core import ConfigurationError, UnknownSessionError, UnknownUserError
 from memorai_llamaindex.block import MemoraiMemoryBlock
 from memorai_llamaindex.messages import to_messages
 from memorai_llamaindex.scope import IndexMode, UserId, user_of
@@ -49,7 +49,9 @@ class MemoraiMemory(Memory):
             memory=self.memory, user_id=self.user_id, session_id=self.session_id, k=self.k, index=self.index,
             max_tokens=self.max_tokens, raise_errors=self.raise_errors, accept_short_term_memory=False,
         )  # fmt: skip
-        others = [block for block in self.memory_blocks if not isinstance(block, MemoraiMemoryBlock)]
+        others = [block for block in self.memory_blocks if not self._is_own(block)]
+        if any(block.name == self._block.name for block in others):
+            raise ConfigurationError(f"another block is called {self._block.name!r}: give it another name")
         self.memory_blocks = [self._block, *others]
 
     @classmethod
@@ -70,12 +72,18 @@ class MemoraiMemory(Memory):
         **settings: Any,
     ) -> Self:
         """A memory with the framework's defaults; `settings` are those of `Memory.from_defaults`."""
+        chat_history = settings.pop("chat_history", None)
         stock = Memory.from_defaults(**settings)
         made = cls(
             memory=memory, user_id=user_id, k=k, index=index, max_tokens=max_tokens, raise_errors=raise_errors,
             **{name: getattr(stock, name) for name in Memory.model_fields},
         )  # fmt: skip
+        if chat_history:
+            made.set(chat_history)
         return made
+
+    def _is_own(self, block: BaseMemoryBlock[Any]) -> bool:
+        return isinstance(block, MemoraiMemoryBlock) and block.memory is self.memory and block.user_id == self.user_id
 
     async def aput(self, message: ChatMessage) -> None:
         """Adds a message to the conversation and to the long-term memory."""

@@ -25,7 +25,7 @@ _ROLES = {
     "user": "user", "human": "user", "customer": "user", "assistant": "assistant", "ai": "assistant", "bot": "assistant",
     "chatbot": "assistant", "agent": "assistant",
 }  # fmt: skip
-_SPEAKER_KEYS, _TIME_KEYS = ("speaker", "name", "author"), ("timestamp", "date", "created_at")
+_SPEAKER_KEYS, _TIME_KEYS = ("speaker", "author"), ("timestamp", "date", "created_at")
 
 
 def read_node(node: BaseNode) -> list[Message]:

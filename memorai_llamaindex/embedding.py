@@ -1,15 +1,15 @@
 """Embedding models both ways: LlamaIndex's for memorai, and memorai's for LlamaIndex."""
 
+from collections.abc import Sequence
+
 import numpy as np
 from llama_index.core.base.embeddings.base import BaseEmbedding
 from pydantic import ConfigDict, PrivateAttr
 
-from memorai_core.embedding.vectors import embed_query
 from memorai_core.protocols import Embedder
 
-PROBE = "Two models that give this sentence one vector are one model."
 SAME = 0.98
-"""Cosine of the probe's two vectors above which they come from one model; machines differ in the last digits."""
+"""Cosine of a text's two vectors from which on they come from one model; machines differ in the last digits."""
 
 
 class LlamaIndexEmbedder:
@@ -78,11 +78,9 @@ class MemoraiEmbedding(BaseEmbedding):
         return await self._embedder.aembed_documents(texts)
 
 
-def same_embedder(embed_model: BaseEmbedding, embedder: Embedder) -> bool:
-    """Whether a LlamaIndex model and a memory's embedder give the same vectors; asks both for one where that cannot be seen."""
-    if isinstance(embedder, LlamaIndexEmbedder) and embedder.embed_model is embed_model:
-        return True
-    if isinstance(embed_model, MemoraiEmbedding) and embed_model.embedder is embedder:
-        return True
-    one, other = (embed_query(known, PROBE) for known in (LlamaIndexEmbedder(embed_model), embedder))
-    return len(one) == len(other) and float(np.dot(one, other)) >= SAME
+def is_same_vector(given: Sequence[float], own: np.ndarray) -> bool:
+    """Whether one model made both vectors of a text; `own` has length 1."""
+    vector = np.asarray(given, np.float64)
+    if vector.shape != own.shape:
+        return False
+    return float(np.dot(vector, own)) >= SAME * float(np.linalg.norm(vector)) > 0

@@ -8,7 +8,7 @@ from llama_index.core.graph_stores.types import KG_NODES_KEY, KG_RELATIONS_KEY
 from llama_index.core.schema import BaseNode, TransformComponent
 from pydantic import ConfigDict, Field
 
-from memorai_core import Memory
+from memorai_core import Memory, UnknownUserError
 from memorai_core.view import View
 from memorai_llamaindex.documents import Reader, by_session, is_of, read_node, session_of, source_of
 from memorai_llamaindex.graph import Naming, Part, graph_of
@@ -43,26 +43,31 @@ class MemoraiExtractor(TransformComponent):
     def __call__(self, nodes: Sequence[BaseNode], **kwargs: Any) -> list[BaseNode]:
         """The nodes, each with graph nodes and relations in its metadata, where the index looks for them."""
         user_id = user_of(self.user_id)
-        for session_id, messages in by_session(nodes, self.session_id, self.reader).items():
+        sessions = by_session(nodes, self.session_id, self.reader)
+        for session_id, messages in sessions.items():
             self.memory.append(messages, user_id=user_id, session_id=session_id)
-        if user_id in self.memory.users():
+        if sessions:
             self.memory.index(user_id=user_id)
         return self._extracted(nodes, user_id)
 
     async def acall(self, nodes: Sequence[BaseNode], **kwargs: Any) -> list[BaseNode]:
         """The same, without blocking the event loop."""
         user_id = user_of(self.user_id)
-        for session_id, messages in by_session(nodes, self.session_id, self.reader).items():
+        sessions = by_session(nodes, self.session_id, self.reader)
+        for session_id, messages in sessions.items():
             await self.memory.aappend(messages, user_id=user_id, session_id=session_id)
-        if user_id in self.memory.users():
+        if sessions:
             await self.memory.aindex(user_id=user_id)
         return await asyncio.to_thread(self._extracted, nodes, user_id)
 
     def _extracted(self, nodes: Sequence[BaseNode], user_id: str) -> list[BaseNode]:
-        view = self.memory.view(user_id=user_id) if user_id in self.memory.users() else None
+        try:
+            view = self.memory.view(user_id=user_id)
+        except UnknownUserError:
+            view = None
         naming = Naming(user_id, user_prefix(user_id) if self.prefix is None else self.prefix)
         for node in nodes:
-            part = Part() if view is None else self._part(view, node, naming)
+            part = self._part(view, node, naming) if view else Part()
             node.metadata[KG_NODES_KEY] = [*node.metadata.get(KG_NODES_KEY, []), *part.nodes]
             node.metadata[KG_RELATIONS_KEY] = [*node.metadata.get(KG_RELATIONS_KEY, []), *part.relations]
         return list(nodes)

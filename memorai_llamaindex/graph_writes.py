@@ -2,13 +2,14 @@
 
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from typing import Any
 
 from llama_index.core.graph_stores.types import ChunkNode, LabelledNode, Relation
 from llama_index.core.schema import BaseNode, TextNode
 from llama_index.core.vector_stores.utils import metadata_dict_to_node
 
-from memorai_core import ConfigurationError, Memory, Turn
+from memorai_core import ConfigurationError, Memory, Turn, UnknownSessionError, UnknownTurnError, UnknownUserError
 from memorai_core.view import View
 from memorai_llamaindex.documents import by_session, is_of, read_node
 from memorai_llamaindex.graph import FOLLOWED_BY, MENTIONS, PART_OF, Naming, turn_node
@@ -57,6 +58,9 @@ def forget(memory: Memory, view: View, properties: Mapping[str, Any] | None, ids
     """Forgets the turns of the ids (their own, their segments', or the nodes' that they came of) with all of the properties."""
     if not properties and not ids:
         return
+    if ids is None and properties == {"user_id": view.user_id}:
+        memory.forget(user_id=view.user_id, everything=True)
+        return
     turns = view.turns() if ids is None else _turns_of(view, ids)
     naming = Naming(view.user_id)
     forget_turns(memory, view, [turn for turn in turns if has(turn_node(turn, [], naming).properties, properties)])
@@ -68,13 +72,12 @@ def forget_turns(memory: Memory, view: View, turns: Sequence[Turn]) -> None:
     for turn in turns:
         doomed[turn.session_id].add(turn.turn_id)
     for session_id, turn_ids in doomed.items():
-        if turn_ids == {turn.turn_id for turn in view.turns(session_id=session_id)}:
-            memory.forget(user_id=view.user_id, session_id=session_id)
-        else:
-            for turn_id in turn_ids:
+        whole = turn_ids == {turn.turn_id for turn in view.turns(session_id=session_id)}
+        with suppress(UnknownUserError, UnknownSessionError, UnknownTurnError):  # forgotten meanwhile
+            if whole:
+                memory.forget(user_id=view.user_id, session_id=session_id)
+            for turn_id in () if whole else turn_ids:
                 memory.forget(user_id=view.user_id, turn_id=turn_id)
-    if turns and not view.turns():
-        memory.forget(user_id=view.user_id, everything=True)
 
 
 def _turns_of(view: View, ids: Sequence[str]) -> list[Turn]:

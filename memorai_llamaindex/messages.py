@@ -5,6 +5,7 @@ from collections.abc import Iterable, Sequence
 from datetime import datetime
 
 from llama_index.core.base.llms.types import ChatMessage, MessageRole, TextBlock
+from pydantic import ValidationError
 
 from memorai_core import Memory, Message, UnknownUserError
 from memorai_core.identity import digest
@@ -35,10 +36,13 @@ def to_message(message: ChatMessage, *, now: datetime | None = None) -> Message 
     if role is None or not text.strip():
         return None
     named, known = (message.additional_kwargs.get(key) for key in ("name", "id"))
-    return Message(
-        role=role, text=text, name=named if isinstance(named, str) else None, timestamp=_timestamp(message) or now,
-        id=known if isinstance(known, str) and known else None,
-    )  # fmt: skip
+    try:
+        return Message(
+            role=role, text=text, name=named if isinstance(named, str) else None, timestamp=_timestamp(message) or now,
+            id=known if isinstance(known, str) and known else None,
+        )  # fmt: skip
+    except ValidationError:  # what stands around the text is out of all bounds
+        return Message(role=role, text=text, timestamp=now)
 
 
 def text_of(message: ChatMessage) -> str:

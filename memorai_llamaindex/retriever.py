@@ -3,16 +3,16 @@
 import asyncio
 from datetime import datetime
 
-from llama_index.core.base.embeddings.base import BaseEmbedding
 from llama_index.core.callbacks.base import CallbackManager
 from llama_index.core.graph_stores.types import PropertyGraphStore
 from llama_index.core.indices.property_graph import BasePGRetriever
 from llama_index.core.schema import NodeWithScore, QueryBundle
 
 from memorai_core import ConfigurationError, Memory, UnknownSessionError, UnknownUserError
-from memorai_llamaindex.embedding import same_embedder
+from memorai_core.embedding import embed_query
+from memorai_llamaindex.embedding import is_same_vector
 from memorai_llamaindex.nodes import evidence_nodes
-from memorai_llamaindex.scope import IndexMode, UserId, aindex, check_index_mode, index, user_of
+from memorai_llamaindex.scope import IndexMode, UserId, aindex_turns, check_index_mode, index_turns, user_of
 from memorai_llamaindex.store import MemoraiPropertyGraphStore
 
 
@@ -21,9 +21,9 @@ class MemoraiPGRetriever(BasePGRetriever):
 
     `graph_store` is the index's, and may be any; a `MemoraiPropertyGraphStore` brings memory and user along. A user or session
     of whom nothing is stored yet has no turns. `session_id` keeps to one session and `as_of` to turns not later than it.
-    `embed_model` names the model that the index embeds queries with: where the memory was built with the same one, the
-    query's embedding is used, and otherwise the memory embeds the query itself. `index` has pending turns turned into graph
-    before each retrieval ("inline"), or started on with it ("background").
+    Where queries come with an embedding, the first one is compared with the memory's own: if they are the same, the embeddings
+    of that and of all later queries are used, and otherwise none are. `index` has pending turns turned into graph before each
+    retrieval ("inline"), or started on with it ("background").
     """
 
     def __init__(
@@ -36,7 +36,6 @@ class MemoraiPGRetriever(BasePGRetriever):
         k: int = 10,
         as_of: datetime | None = None,
         index: IndexMode = "manual",
-        embed_model: BaseEmbedding | None = None,
         callback_manager: CallbackManager | None = None,
     ) -> None:
         if isinstance(graph_store, MemoraiPropertyGraphStore):
@@ -50,8 +49,7 @@ class MemoraiPGRetriever(BasePGRetriever):
         self._k = k
         self._as_of = as_of
         self._index = check_index_mode(index)
-        self._embed_model = embed_model
-        self._same_embedder: bool | None = None
+        self._trusts_embeddings: bool | None = None
         store = MemoraiPropertyGraphStore(memory=memory, user_id=user_id) if graph_store is None else graph_store
         super().__init__(graph_store=store, include_text=False, callback_manager=callback_manager)
 
@@ -59,7 +57,7 @@ class MemoraiPGRetriever(BasePGRetriever):
         """The turns as nodes; each has all of its provenance in its metadata, so no source text is to be added."""
         user_id = user_of(self._user_id)
         try:
-            index(self._memory, user_id, self._index)
+            index_turns(self._memory, user_id, self._index)
             return self._nodes(query_bundle, user_id)
         except (UnknownUserError, UnknownSessionError):
             return []
@@ -68,7 +66,7 @@ class MemoraiPGRetriever(BasePGRetriever):
         """`retrieve_from_graph`, without blocking the event loop."""
         user_id = user_of(self._user_id)
         try:
-            await aindex(self._memory, user_id, self._index)
+            await aindex_turns(self._memory, user_id, self._index)
             return await asyncio.to_thread(self._nodes, query_bundle, user_id)
         except (UnknownUserError, UnknownSessionError):
             return []
@@ -76,14 +74,15 @@ class MemoraiPGRetriever(BasePGRetriever):
     def _nodes(self, query_bundle: QueryBundle, user_id: str) -> list[NodeWithScore]:
         evidence = self._memory.retrieve(
             query_bundle.query_str, user_id=user_id, k=self._k, session_id=self._session_id, as_of=self._as_of,
-            query_vector=self._usable(query_bundle.embedding),
+            query_vector=self._usable_embedding(query_bundle),
         )  # fmt: skip
         return evidence_nodes(evidence)
 
-    def _usable(self, embedding: list[float] | None) -> list[float] | None:
-        """The query's embedding where it comes from the memory's own model; a mixed-up one would rank at random."""
-        if embedding is None or self._embed_model is None:
+    def _usable_embedding(self, query_bundle: QueryBundle) -> list[float] | None:
+        """The query's embedding where it comes from the memory's own model; another's would rank at random."""
+        if query_bundle.embedding is None or not query_bundle.query_str.strip():
             return None
-        if self._same_embedder is None:
-            self._same_embedder = same_embedder(self._embed_model, self._memory.embedder)
-        return embedding if self._same_embedder else None
+        if self._trusts_embeddings is None:
+            own = embed_query(self._memory.embedder, query_bundle.query_str)
+            self._trusts_embeddings = is_same_vector(query_bundle.embedding, own)
+        return query_bundle.embedding if self._trusts_embeddings else None

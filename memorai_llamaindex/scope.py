@@ -23,7 +23,7 @@ def check_index_mode(index: IndexMode) -> IndexMode:
     return index
 
 
-def index(memory: Memory, user_id: str, how: IndexMode) -> None:
+def index_turns(memory: Memory, user_id: str, how: IndexMode) -> None:
     """Has a user's appended turns turned into graph, at once, soon, or not at all."""
     if how == "inline":
         memory.index(user_id=user_id)
@@ -31,8 +31,8 @@ def index(memory: Memory, user_id: str, how: IndexMode) -> None:
         memory.index_soon(user_id=user_id)
 
 
-async def aindex(memory: Memory, user_id: str, how: IndexMode) -> None:
-    """`index`, without blocking the event loop."""
+async def aindex_turns(memory: Memory, user_id: str, how: IndexMode) -> None:
+    """`index_turns`, without blocking the event loop."""
     if how == "inline":
         await memory.aindex(user_id=user_id)
     elif how == "background":

@@ -11,7 +11,7 @@ from llama_index.core.vector_stores.types import VectorStoreQuery
 from memorai_core import ConfigurationError, Memory, UnknownUserError
 from memorai_core.view import View
 from memorai_llamaindex import graph_reads, graph_writes
-from memorai_llamaindex.scope import IndexMode, UserId, check_index_mode, index, user_of
+from memorai_llamaindex.scope import IndexMode, UserId, check_index_mode, index_turns, user_of
 
 
 class MemoraiPropertyGraphStore(PropertyGraphStore):
@@ -122,7 +122,7 @@ class MemoraiPropertyGraphStore(PropertyGraphStore):
 
     def _append(self, user_id: str, llama_nodes: Sequence[BaseNode]) -> None:
         if graph_writes.append(self.memory, user_id, self._session_id, llama_nodes):
-            index(self.memory, user_id, self._index)
+            index_turns(self.memory, user_id, self._index)
 
     async def aget(self, properties: dict[str, Any] | None = None, ids: list[str] | None = None) -> list[LabelledNode]:
         """`get`, in a thread."""

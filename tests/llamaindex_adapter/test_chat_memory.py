@@ -146,14 +146,16 @@ def test_memory_in_the_users_message_is_not_taken_for_what_the_user_said(memory)
 def test_other_blocks_stand_behind_it_and_the_defaults_are_the_frameworks(memory):
     static = StaticMemoryBlock(name="rules", static_content=[TextBlock(text="Be kind.")])
     mine = MemoraiMemoryBlock(memory=memory, user_id="alice")
-    chat = MemoraiMemory.from_defaults(memory=memory, user_id="alice", memory_blocks=[mine, static], token_limit=500, k=3)
-    stock = Memory.from_defaults(token_limit=500)
-    assert [block.name for block in chat.memory_blocks] == ["memorai", "rules"]
+    team = MemoraiMemoryBlock(memory=memory, user_id="bob", name="team", accept_short_term_memory=False)
+    chat = MemoraiMemory.from_defaults(memory=memory, user_id="alice", memory_blocks=[mine, team, static], token_limit=700, k=3)
+    stock = Memory.from_defaults(token_limit=700)
+    assert [block.name for block in chat.memory_blocks] == ["memorai", "team", "rules"]
     assert chat.memory_blocks[0] is not mine
-    assert (chat.token_limit, chat.token_flush_size, chat.k) == (500, stock.token_flush_size, 3)
+    assert (chat.token_limit, chat.token_flush_size, chat.k) == (700, stock.token_flush_size, 3)
     assert isinstance(chat, MemoraiMemory)
     chat.put(QUESTION)
-    assert "Be kind." in chat.get()[0].content
+    system = chat.get()[0].content
+    assert all(text in system for text in ("Be kind.", "old violin", "<team>", "Mia"))
     for one in (chat, stock):
         dispose(one)
 
@@ -196,7 +198,18 @@ async def test_an_error_costs_the_memory_and_not_the_conversation_unless_it_is_t
     await chat.sql_store._async_engine.dispose()
 
 
+def test_a_history_given_at_the_start_is_stored_too(memory):
+    history = [ChatMessage("I bought a boat."), ChatMessage("Nice!", role="assistant")]
+    for _ in range(2):
+        chat = MemoraiMemory.from_defaults(memory=memory, user_id="alice", session_id="now", chat_history=history, raise_errors=True)
+        assert [message.content for message in chat.get_all()] == ["I bought a boat.", "Nice!"]
+        dispose(chat)
+    assert told(memory) == [("user", "I bought a boat."), ("assistant", "Nice!")]
+
+
 async def test_wrong_arguments_are_always_raised(memory):
+    with pytest.raises(ValidationError, match="give it another name"):
+        MemoraiMemory(memory=memory, user_id="alice", memory_blocks=[MemoraiMemoryBlock(memory=memory, user_id="bob")])
     for kind in (MemoraiMemory, MemoraiMemoryBlock):
         for wrong in ({"user": "alice"}, {"k": 0}, {"index": "later"}):
             with pytest.raises(ValidationError):

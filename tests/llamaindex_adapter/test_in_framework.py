@@ -36,8 +36,8 @@ def chat(memory):
     dispose(chat)
 
 
-def ours(index, **more):
-    return MemoraiPGRetriever(index.property_graph_store, k=2, **more)
+def ours(index):
+    return MemoraiPGRetriever(index.property_graph_store, k=2)
 
 
 def heard(memory):
@@ -52,10 +52,10 @@ def test_alone_and_beside_the_stock_retrievers(index):
     ]
     alone = index.as_retriever(sub_retrievers=[ours(index)]).retrieve(QUESTION)
     assert alone == ours(index).retrieve(QUESTION)
-    among = index.as_retriever(sub_retrievers=[ours(index, embed_model=model), *stock]).retrieve(QUESTION)
+    among = index.as_retriever(sub_retrievers=[ours(index), *stock]).retrieve(QUESTION)
     assert among[:2] == alone
     assert len({node.node_id for node in among}) > 2
-    last = index.as_retriever(sub_retrievers=[*stock, ours(index, embed_model=model)]).retrieve(QUESTION)
+    last = index.as_retriever(sub_retrievers=[*stock, ours(index)]).retrieve(QUESTION)
     assert {node.node_id for node in last} == {node.node_id for node in among}
     assert any("Alice -> speaks_of -> Rex found" in node.text and ANSWER in node.text for node in last)
     assert all(node.metadata["triplets"] for node in last)

@@ -55,7 +55,9 @@ def test_name_timestamp_and_id_are_read_from_additional_kwargs():
     assert message.additional_kwargs == told
 
 
-@pytest.mark.parametrize("told", [{}, {"name": 3, "timestamp": "soon", "id": 4}, {"id": "", "timestamp": 1700000000}])
+@pytest.mark.parametrize(
+    "told", [{}, {"name": 3, "timestamp": "soon", "id": 4}, {"id": "", "timestamp": 1700000000}, {"name": "x" * 2000, "id": "m"}]
+)
 def test_what_cannot_be_read_is_left_out(told):
     assert to_messages([ChatMessage("hello", additional_kwargs=told)], now=NOW) == [Message(role="user", text="hello", timestamp=NOW)]
 

@@ -8,13 +8,14 @@ from llama_index.core.base.llms.types import ChatMessage, ChatResponse
 from llama_index.core.llms.mock import MockLLM
 from pydantic import PrivateAttr
 
-from llamaindex_adapter.fakes import CountingEmbedding, two_users
+from llamaindex_adapter.fakes import CountingEmbedding
 from memorai_core import Memory, Message
+from memorai_core.embedding import embed_query
 from memorai_core.flow import Prompt
 from memorai_core.protocols import ChatModel, Embedder
 from memorai_core.testing import HashingEmbedder
 from memorai_llamaindex import LlamaIndexChatModel, LlamaIndexEmbedder, MemoraiEmbedding
-from memorai_llamaindex.embedding import same_embedder
+from memorai_llamaindex.embedding import is_same_vector
 
 
 class Echo(MockLLM):
@@ -113,12 +114,12 @@ async def test_a_memorys_embedder_serves_the_framework():
     assert model.model_name == "HashingEmbedder"
 
 
-def test_two_models_are_the_same_when_their_vectors_are():
-    model = CountingEmbedding(queries=[])
-    assert same_embedder(model, LlamaIndexEmbedder(model))
-    assert model.queries == [], "what can be seen is not asked"
-    assert same_embedder(model, HashingEmbedder())
-    assert not same_embedder(CountingEmbedding(dimension=32), HashingEmbedder())
-    assert not same_embedder(MockEmbedding(embed_dim=64), HashingEmbedder())
-    with two_users() as memory:
-        assert same_embedder(MemoraiEmbedding(memory.embedder), memory.embedder)
+def test_a_vector_is_the_same_when_one_model_made_it():
+    own = embed_query(HashingEmbedder(), "one two")
+    assert is_same_vector(CountingEmbedding().get_query_embedding("one two"), own)
+    assert is_same_vector([3 * number for number in own], own)
+    assert not is_same_vector(CountingEmbedding().get_query_embedding("three"), own)
+    assert not is_same_vector(CountingEmbedding(dimension=32).get_query_embedding("one two"), own)
+    assert not is_same_vector(MockEmbedding(embed_dim=64).get_query_embedding("one two"), own)
+    for other in ([], [0.0] * 64):
+        assert not is_same_vector(other, own)

@@ -111,31 +111,25 @@ async def test_pending_turns_are_indexed_as_asked(memory, index, pending):
     assert memory.stats("alice")[0].pending == 2 * pending
 
 
-def test_the_querys_embedding_is_used_where_it_comes_from_the_same_model():
+async def test_the_querys_embedding_is_used_where_it_comes_from_the_same_model():
     model = CountingEmbedding()
     with Memory.open(":memory:", embedder=LlamaIndexEmbedder(model)) as memory:
         memory.append(
             [Message(role="user", text="Rex found a violin."), Message(role="user", text="It rains.")], user_id="a", session_id="s"
         )
         memory.index(user_id="a")
-        vector = model.get_query_embedding("violin")
+        retriever = MemoraiPGRetriever(memory=memory, user_id="a")
+        expected = {question: retriever.retrieve(question) for question in ("violin", "rain", "Rex")}
+        bundles = [QueryBundle(question, embedding=model.get_query_embedding(question)) for question in expected]
         model.queries.clear()
-        nodes = MemoraiPGRetriever(memory=memory, user_id="a", embed_model=model).retrieve(QueryBundle("violin", embedding=vector))
-        assert model.queries == []
-        assert nodes == MemoraiPGRetriever(memory=memory, user_id="a").retrieve("violin")
-        assert model.queries == ["violin"]
+        assert [retriever.retrieve(bundles[0]), await retriever.aretrieve(bundles[1]), retriever.retrieve(bundles[2])] == [
+            *expected.values()
+        ]
+        assert model.queries == ["violin"], "the first alone, to compare"
 
 
-@pytest.mark.parametrize("embed_model", [None, CountingEmbedding(dimension=32)])
-def test_an_embedding_of_another_or_an_unknown_model_is_not_used(memory, embed_model):
-    retriever = MemoraiPGRetriever(memory=memory, user_id="alice", embed_model=embed_model)
-    assert retriever.retrieve(QueryBundle(QUESTION, embedding=[1.0] * 32)) == retriever.retrieve(QUESTION)
-
-
-async def test_an_equal_model_is_recognised_by_its_vectors(memory):
-    model = CountingEmbedding()
-    retriever = MemoraiPGRetriever(memory=memory, user_id="alice", embed_model=model)
-    for question in ("violin", "Hanoi"):
-        bundle = QueryBundle(question, embedding=memory.embedder.embed_query(question))
-        assert await retriever.aretrieve(bundle) == MemoraiPGRetriever(memory=memory, user_id="alice").retrieve(question)
-    assert len(model.queries) == 1, "one probe tells"
+async def test_embeddings_of_another_model_are_not_used(memory):
+    retriever = MemoraiPGRetriever(memory=memory, user_id="alice")
+    for embedding in ([1.0] * 32, memory.embedder.embed_query("something else"), memory.embedder.embed_query(QUESTION)):
+        assert await retriever.aretrieve(QueryBundle(QUESTION, embedding=embedding)) == retriever.retrieve(QUESTION)
+    assert retriever.retrieve(QueryBundle(" ", embedding=[1.0])) == retriever.retrieve(" ")
