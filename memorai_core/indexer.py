@@ -161,14 +161,16 @@ class Indexer:
         probe = self._vectors.probe.astype(PROBE).tobytes() if fresh else None
         with self._database.write(sync_seconds=SYNC_SECONDS) as db:
             self._vectors.check_in(db, stretch.user_id)
+            (replaced,) = db.execute("SELECT count(*) FROM triplets WHERE segment = ?", (stretch.open_segment,)).fetchone()
             entities = save(db, stretch, memory, job.turn_texts, fresh)
             if entities is None:
                 return None
             if probe is not None:
                 db.execute("UPDATE users SET probe = ? WHERE user = ? AND probe IS NULL", (probe, stretch.user))
-        kept = sum(len(segment.kept) for segment in memory.segments)
+        settled = {turn.turn_id for turn in job.tail.turns if turn.segment_id is None}
+        kept = sum(len(segment.kept & settled) for segment in memory.segments)
         return {
-            "turns": sum(turn.segment_id is None for turn in job.tail.turns), "segments": len(memory.segments), "kept": kept,
-            "dropped": len(job.tail.turns) - kept, "triplets": sum(len(segment.triplets) for segment in memory.segments),
+            "turns": len(settled), "segments": len(memory.segments) - (stretch.open_segment is not None), "kept": kept,
+            "dropped": len(settled) - kept, "triplets": sum(len(segment.triplets) for segment in memory.segments) - replaced,
             "entities": entities, "embedded": len(fresh),
         }  # fmt: skip

@@ -294,7 +294,7 @@ class Explanation:
 
 @dataclass(frozen=True, slots=True)
 class IndexReport:
-    """What one `index` call did."""
+    """What one `index` call did; segments, triplets and entities are those it added, less those of open segments it replaced."""
 
     sessions: int = 0
     turns: int = 0
