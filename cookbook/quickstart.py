@@ -23,13 +23,13 @@ def main(db: Path) -> None:
         questions = [asked["question"] for asked in json.loads((DATA / "two_friends.questions.json").read_text(encoding="utf-8"))]
         for question in questions:
             print(f"\n{question}")
-            for turn in memory.retrieve(question, user_id="ines", k=3).turns:
+            for turn in memory.retrieve(question, user_id="ines", k=4).turns:
                 print(f"  {turn.score:.3f}  {turn.source_id}  {turn.timestamp:%d %b %Y}  {turn.speaker}: {turn.text}")
                 for triplet in turn.triplets[:2]:
                     print(f"         {triplet.subject} - {triplet.relation} - {triplet.object}")
 
         # Why the first turn stands first, and what a chat model would be given.
-        evidence = memory.retrieve(questions[0], user_id="ines", k=3)
+        evidence = memory.retrieve(questions[0], user_id="ines", k=4)
         print(f"\nWhy the first turn stands first for: {questions[0]}")
         for part in memory.explain(evidence, evidence.turns[0].turn_id).contributions[:4]:
             print(f"  {part.amount:.3f}  {part.kind}  {part.label}")

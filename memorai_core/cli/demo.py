@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from rich.console import Console
 
 CONVERSATION = "two_friends"
-TURNS_A_QUESTION = 3
+TURNS_A_QUESTION = 4
 
 
 @dataclass(frozen=True, slots=True)
