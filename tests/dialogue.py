@@ -104,12 +104,13 @@ class Table(HashingEmbedder):
 def everything(memory, user_id):
     """All that a user's memory holds, by ids, as plain sorted data: what two memories are compared by."""
     graph = memory.graph(user_id=user_id)
-    nodes = sorted((node, sorted((key, str(value)) for key, value in data.items())) for node, data in graph.nodes(data=True))
-    edges = sorted(
-        (start, end, key, sorted((name, str(sorted(value) if isinstance(value, list) else value)) for name, value in data.items()))
-        for start, end, key, data in graph.edges(keys=True, data=True)
-    )
-    return nodes, edges
+    nodes = [(node, _plain(data, in_order=data["kind"] == "segment")) for node, data in graph.nodes(data=True)]
+    edges = [(start, end, key, _plain(data)) for start, end, key, data in graph.edges(keys=True, data=True)]
+    return sorted(nodes), sorted(edges)
+
+
+def _plain(data, in_order=False):
+    return sorted((key, str(value if in_order or not isinstance(value, list) else sorted(value))) for key, value in data.items())
 
 
 def turns_of(memory, user_id, session_id=None):
