@@ -13,23 +13,9 @@ from memorai_core.errors import (
     UnknownUserError,
 )
 from memorai_core.memory import Memory
-from memorai_core.models import (
-    Answer,
-    Audit,
-    Entity,
-    Evidence,
-    EvidenceSegment,
-    EvidenceTurn,
-    Explanation,
-    ForgetReport,
-    IndexReport,
-    Message,
-    Segment,
-    Triplet,
-    Turn,
-    UserStats,
-)
+from memorai_core.models import Answer, Entity, Evidence, EvidenceSegment, EvidenceTurn, Explanation, Message, Segment, Triplet, Turn
 from memorai_core.rendering import render_prompt
+from memorai_core.reports import Audit, ForgetReport, IndexReport, UserStats
 from memorai_core.settings import Settings
 
 __all__ = [

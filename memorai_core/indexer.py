@@ -9,8 +9,9 @@ import numpy as np
 
 from memorai_core.flow import Flow, Usage, arun, run
 from memorai_core.indexing import index_session, turn_text
-from memorai_core.models import IndexReport, SessionMemory, SessionTail
+from memorai_core.models import SessionMemory, SessionTail
 from memorai_core.protocols import ChatModel, SessionAnalyzer
+from memorai_core.reports import IndexReport
 from memorai_core.storage.database import Database
 from memorai_core.storage.derived import Stretch, derived_texts, save
 from memorai_core.storage.loading import PROBE

@@ -17,8 +17,9 @@ from memorai_core.forgetter import Forgetter
 from memorai_core.indexer import Indexer, Progress
 from memorai_core.indexing.extractive import ExtractiveAnalyzer
 from memorai_core.indexing.prompted import PromptedAnalyzer
-from memorai_core.models import Answer, Audit, Evidence, Explanation, ForgetReport, IndexReport, Message, Turn, UserStats
+from memorai_core.models import Answer, Evidence, Explanation, Message, Turn
 from memorai_core.protocols import ChatModel, Embedder, SessionAnalyzer
+from memorai_core.reports import Audit, ForgetReport, IndexReport, UserStats
 from memorai_core.retrieval.cache import SnapshotCache
 from memorai_core.retriever import Retriever
 from memorai_core.settings import Settings

@@ -12,7 +12,7 @@ from dialogue import assert_partition, everything, long_chat, turns_of
 
 from memorai_core import Memory, Settings
 from memorai_core.flow import Prompt
-from memorai_core.models import IndexReport
+from memorai_core.reports import IndexReport
 from memorai_core.testing import HashingEmbedder, ScriptedChatModel, faithful_reply
 
 SESSIONS = 20

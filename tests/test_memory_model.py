@@ -13,8 +13,9 @@ from memorai_core.answering import NOTHING_REMEMBERED
 from memorai_core.errors import ConfigurationError, UnknownUserError
 from memorai_core.flow import Prompt
 from memorai_core.indexing.extractive import ExtractiveAnalyzer
-from memorai_core.models import Answer, IndexReport
+from memorai_core.models import Answer
 from memorai_core.reply_cache import CachedChatModel
+from memorai_core.reports import IndexReport
 from memorai_core.testing import ScriptedChatModel, faithful_reply
 
 both_drivers = pytest.mark.parametrize("driver", ["sync", "async"])

@@ -13,8 +13,9 @@ from memorai_core.bench.inspection import InspectedChatModel
 from memorai_core.bench.systems import IndexStatistics, Query
 from memorai_core.bench.units import Layout, Unit
 from memorai_core.memory import Memory
-from memorai_core.models import Evidence, IndexReport
+from memorai_core.models import Evidence
 from memorai_core.protocols import ChatModel, SessionAnalyzer
+from memorai_core.reports import IndexReport
 from memorai_core.retrieval.pagerank import pagerank
 from memorai_core.settings import Settings
 

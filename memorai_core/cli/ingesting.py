@@ -10,7 +10,7 @@ import typer
 
 from memorai_core.cli.options import AnyUser, AsJson, Database, Model, open_memory
 from memorai_core.cli.output import console, counted, print_json, progress
-from memorai_core.models import IndexReport
+from memorai_core.reports import IndexReport
 
 if TYPE_CHECKING:
     from rich.progress import Progress

@@ -10,7 +10,8 @@ from rich.text import Text
 
 from memorai_core.cli.options import AnyUser, AsJson, Database, open_memory
 from memorai_core.cli.output import clipped, console, counted, indented, plain, print_json, short, when
-from memorai_core.models import Audit, Entity, Segment, Triplet, Turn
+from memorai_core.models import Entity, Segment, Triplet, Turn
+from memorai_core.reports import Audit
 
 LISTED = 12
 """Rows of a list; --json has them all."""

@@ -5,7 +5,8 @@ from collections.abc import Sequence
 from typing import Literal
 
 from memorai_core.errors import UnknownIdError
-from memorai_core.models import Audit, Entity, Segment, Triplet, Turn
+from memorai_core.models import Entity, Segment, Triplet, Turn
+from memorai_core.reports import Audit
 from memorai_core.storage.reading import column, entities_by_row, segments_by_id, triplets_by_row, turns_by_row
 
 Kind = Literal["turn", "segment", "entity", "triplet"]

@@ -8,7 +8,8 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from memorai_core import identity
-from memorai_core.models import ForgetReport, SegmentMemory, SessionMemory, TripletDraft
+from memorai_core.models import SegmentMemory, SessionMemory, TripletDraft
+from memorai_core.reports import ForgetReport
 from memorai_core.storage.users import bump
 
 STORED = np.dtype("<f2")

@@ -5,7 +5,8 @@ from dataclasses import dataclass, replace
 
 from memorai_core import identity
 from memorai_core.errors import UnknownSessionError, UnknownTurnError
-from memorai_core.models import ForgetReport, Turn
+from memorai_core.models import Turn
+from memorai_core.reports import ForgetReport
 from memorai_core.storage.derived import invalidate, sweep
 from memorai_core.storage.turns import TURN_COLUMNS, TURN_TABLES, turn_from
 from memorai_core.storage.users import bump

@@ -6,7 +6,8 @@ from collections import defaultdict
 from collections.abc import Collection, Iterable, Sequence
 from typing import Any
 
-from memorai_core.models import Description, Entity, Segment, Triplet, Turn, UserStats
+from memorai_core.models import Description, Entity, Segment, Triplet, Turn
+from memorai_core.reports import UserStats
 from memorai_core.storage.turns import TURN_COLUMNS, TURN_TABLES, turn_from
 
 TRIPLET_SQL = """SELECT r.triplet, r.triplet_id, a.name, r.relation, b.name, x.body, g.segment_id, r.origin, r.made_by

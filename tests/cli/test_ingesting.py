@@ -7,7 +7,7 @@ import pytest
 
 from memorai_core.cli.output import as_json
 from memorai_core.memory import Memory
-from memorai_core.models import IndexReport
+from memorai_core.reports import IndexReport
 
 from .running import FRIENDS, USER, inside, process
 

@@ -9,7 +9,8 @@ from rich.console import Console
 from memorai_core.cli import output
 from memorai_core.cli.ingesting import added
 from memorai_core.cli.output import as_json, claims, clipped, counted, plain, when
-from memorai_core.models import IndexReport, Triplet
+from memorai_core.models import Triplet
+from memorai_core.reports import IndexReport
 
 from .running import inside, process, said
 
