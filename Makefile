@@ -16,7 +16,8 @@ test: $(VENV)/.dev  ## what CI runs
 	$(BIN)/python -m pytest -q
 
 test-all: $(VENV)/.dev  ## slow checks too; those on real data read DATA
-	MEMORAI_DATA=$(DATA) $(BIN)/python -m pytest -q -m "slow or not slow"
+	MEMORAI_DATA=$(abspath $(DATA)) $(BIN)/python -m pytest -q -m "slow or not slow"
+	.ci/langchain-lanes
 
 lint: $(VENV)/.dev
 	$(BIN)/ruff check .
