@@ -15,7 +15,7 @@ import Stemmer
 _UNSPACED = r"\p{Han}\p{Hiragana}\p{Katakana}\p{Hangul}\p{Thai}\p{Lao}\p{Khmer}\p{Myanmar}ー"
 _TOKEN = regex.compile(
     rf"""(?P<unspaced>[{_UNSPACED}][\p{{M}}{_UNSPACED}]*)
-    | [[\p{{L}}\p{{N}}]--[{_UNSPACED}]] [\p{{L}}\p{{M}}\p{{N}}]* (?:['’]\p{{L}}+)?
+    | [[\p{{L}}\p{{N}}]--[{_UNSPACED}]] [[\p{{L}}\p{{M}}\p{{N}}]--[{_UNSPACED}]]* (?:['’][[\p{{L}}]--[{_UNSPACED}]]+)?
     | \p{{So}}""",
     regex.V1 | regex.VERBOSE,
 )
