@@ -1,7 +1,6 @@
 """Evidence as a provenance-aware prompt (§3.3.2): numbered turns, the triplets that cite them, and nothing to obey."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from xml.sax.saxutils import escape, quoteattr
 
 from memorai_core.errors import ConfigurationError
@@ -28,8 +27,9 @@ def render_prompt(
 ) -> str:
     """Text for a chat model: the evidence in order of time, each turn numbered by its rank, and the question.
 
-    [1] is evidence.turns[0], and so on. The best turns that fit into `max_tokens` are taken whole, a turn is never cut, and the
-    text says how many were left out. Tokens are counted by `count_tokens`, or estimated. Memory text is escaped.
+    [1] is evidence.turns[0], and so on. Turns that fit into `max_tokens` are taken whole, the best first; one that is too long
+    gives way to those behind it, and the text says how many were left out. Tokens are counted by `count_tokens`, or estimated.
+    Memory text is escaped.
     With None for a question it is the memory alone, for a conversation that asks by itself and is not told to cite.
     Raises ConfigurationError where not even the frame and the question fit.
     """
@@ -39,18 +39,18 @@ def render_prompt(
     text = _text(turns, summaries, 0, question)
     if max_tokens is None or count(text) <= max_tokens:
         return text
-    for taken in range(len(turns) - 1, -1, -1):
+    best = _text([], {}, len(turns), question)
+    if count(best) > max_tokens:
+        raise ConfigurationError(f"max_tokens={max_tokens} holds not even the question and the frame: {count(best)} tokens are needed")
+    taken: list[tuple[int, EvidenceTurn]] = []
+    for turn in turns:
         for shown in (summaries, {}):
-            text = _text(turns[:taken], shown, len(turns) - taken, question)
+            text = _text([*taken, turn], shown, len(turns) - len(taken) - 1, question)
             if count(text) <= max_tokens:
-                return text
-    raise ConfigurationError(f"max_tokens={max_tokens} holds not even the question and the frame: {count(text)} tokens are needed")
-
-
-@dataclass(frozen=True, slots=True)
-class _Relation:
-    triplet: Triplet
-    numbers: tuple[int, ...]
+                taken.append(turn)
+                best = text
+                break
+    return best
 
 
 def _text(turns: list[tuple[int, EvidenceTurn]], summaries: dict[str, str], left_out: int, question: str | None) -> str:
