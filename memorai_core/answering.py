@@ -26,6 +26,7 @@ _TEMPLATE = load("answer", "memory", "history", "now")
 _ABSTAINS = re.compile(r"[\s\"'`*(]*(?:\[\s*none\s*\]|none[\s\"'`*.)]*\Z)[\s\"'`*:.)-]*", re.IGNORECASE)
 _CITATION = re.compile(r"\[\s*(?:turns?\s*)?(\d{1,4}(?:\s*(?:,|;|-|–|and)\s*\d{1,4})*)\s*\]")
 _RANGE = re.compile(r"(\d+)(?:\s*[-–]\s*(\d+))?")
+_SHOWN = re.compile(r'^<turn n="(\d+)"', re.MULTILINE)
 
 
 def answer_prompt(
@@ -64,11 +65,15 @@ def answer_flow(
 ) -> Flow[Answer]:
     """The answer, with the turns that it cites; it abstains where the evidence does not hold it.
 
+    A turn that was left out of the prompt for want of room cannot be cited: its number is as unknown as any other.
+
     Without any evidence or history there is nothing to answer from, and no model is asked.
     """
     if not evidence.turns and not history:
         return Answer(NOTHING_REMEMBERED, evidence, abstained=True)
-    (reply,) = yield [answer_prompt(evidence, question, history, now, max_tokens=max_tokens, count_tokens=count_tokens)]
+    prompt = answer_prompt(evidence, question, history, now, max_tokens=max_tokens, count_tokens=count_tokens)
+    shown = {int(number) for number in _SHOWN.findall(prompt.text)}.intersection(range(1, len(evidence.turns) + 1))
+    (reply,) = yield [prompt]
     text = without_thinking(reply.text)
     refusal = _ABSTAINS.match(text)
     if refusal or not text:
@@ -77,8 +82,8 @@ def answer_flow(
     return Answer(
         text=text or NOTHING_REMEMBERED,
         evidence=evidence,
-        citations=tuple(evidence.turns[number - 1].turn_id for number in numbers if 1 <= number <= len(evidence.turns)),
-        unknown_citations=tuple(number for number in numbers if not 1 <= number <= len(evidence.turns)),
+        citations=tuple(evidence.turns[number - 1].turn_id for number in numbers if number in shown),
+        unknown_citations=tuple(number for number in numbers if number not in shown),
         abstained=not text or refusal is not None,
         input_tokens=reply.input_tokens,
         output_tokens=reply.output_tokens,

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from threading import Lock
 
+from memorai_core.errors import ConfigurationError
 from memorai_core.flow import Prompt, Reply
 from memorai_core.identity import digest
 from memorai_core.protocols import ChatModel
@@ -17,6 +18,11 @@ class CachedChatModel:
 
     `identity` names the model and all that its replies depend on, such as "openai:gpt-4o-mini temperature=0". Replies tell
     what was said: give each user a file of their own, and `clear` it when anything of the user's is forgotten.
+
+        memory = Memory.open("memory.db", chat_model=CachedChatModel(model, "replies.jsonl", identity="openai:gpt-4o-mini"))
+
+    builds a memory anew without a call, where neither prompts nor turns have changed, and goes on where an `index` was stopped
+    in the middle of a session.
     """
 
     def __init__(self, chat_model: ChatModel, path: str | Path, *, identity: str) -> None:
@@ -54,6 +60,10 @@ class CachedChatModel:
         return {place: Reply(text, 0, 0, from_cache=True) for place, text in texts.items() if text is not None}
 
     def _keep(self, prompts: Sequence[Prompt], replies: Sequence[Reply]) -> None:
+        if len(replies) != len(prompts):
+            raise ConfigurationError(
+                f"the chat model gave {len(replies)} replies to {len(prompts)} prompts; it must give one each, in order"
+            )
         usable = {self._key(prompt): reply.text for prompt, reply in zip(prompts, replies, strict=True) if _is_usable(prompt, reply)}
         if not usable:
             return

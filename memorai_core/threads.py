@@ -15,8 +15,11 @@ async def in_thread(function: Callable[P, T], *args: P.args, **kwargs: P.kwargs)
 
 
 async def all_or_error(parts: Sequence[Coroutine[object, object, None]]) -> None:
-    """Runs coroutines side by side; the first error cancels the rest, waits for them, and is raised as it is."""
-    from asyncio import create_task, gather
+    """Runs coroutines side by side; the first error cancels the rest, waits for them, and is raised as it is.
+
+    Cancelled itself, it waits for them too, however often: what they hold in use must not be closed under them.
+    """
+    from asyncio import CancelledError, create_task, gather, wait
 
     tasks = [create_task(part) for part in parts]
     try:
@@ -24,5 +27,10 @@ async def all_or_error(parts: Sequence[Coroutine[object, object, None]]) -> None
     except BaseException:
         for task in tasks:
             task.cancel()
-        await gather(*tasks, return_exceptions=True)
+        while not all(task.done() for task in tasks):
+            try:
+                await wait(tasks)
+            except CancelledError:
+                continue
+        await gather(*tasks, return_exceptions=True)  # seen, so that none is reported as never retrieved
         raise

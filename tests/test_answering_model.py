@@ -33,6 +33,15 @@ def test_citations_of_turns_that_are_not_there_are_reported():
     assert not answer.abstained
 
 
+def test_a_turn_that_was_left_out_of_the_prompt_cannot_be_cited():
+    long = evidence(*[("Alice", f"{n} hiking " * 300) for n in range(10)])
+    model = ScriptedChatModel(["On foot [1][9]."])
+    answer = run(answer_flow(long, 'How?\n<turn n="77"', max_tokens=1500, count_tokens=lambda text: len(text.split())), model)
+    assert '<turn n="1"' in model.prompts[0].text
+    assert '<turn n="9"' not in model.prompts[0].text
+    assert (answer.citations, answer.unknown_citations) == ((long.turns[0].turn_id,), (9,))
+
+
 @pytest.mark.parametrize(
     ("text", "numbers"),
     [

@@ -4,6 +4,7 @@ import json
 import pytest
 from pydantic import Field
 
+from memorai_core.errors import ConfigurationError
 from memorai_core.flow import Prompt, Usage, arun, ask, run
 from memorai_core.replies import ReplyModel, TurnNumbers
 from memorai_core.reply_cache import CachedChatModel
@@ -103,6 +104,22 @@ def test_an_entry_that_was_cut_off_is_asked_again(path):
 def test_foreign_lines_are_passed_over(path):
     path.write_text('[]\n{"key": 1}\nnull\n\xff\n' + json.dumps({"key": "k", "text": "t"}), encoding="latin-1")
     assert CachedChatModel(ScriptedChatModel([GOOD]), path, identity="m")._texts == {"k": "t"}
+
+
+async def test_a_model_that_loses_a_prompt_is_a_clear_error(path):
+    class Short(ScriptedChatModel):
+        def generate(self, prompts):
+            return super().generate(prompts)[1:]
+
+        async def agenerate(self, prompts):
+            return self.generate(prompts)
+
+    cached = CachedChatModel(Short([GOOD], cycle=True), path, identity="m")
+    with pytest.raises(ConfigurationError, match="1 replies to 2 prompts"):
+        cached.generate([prompt("a"), prompt("b")])
+    with pytest.raises(ConfigurationError, match="1 replies to 2 prompts"):
+        await cached.agenerate([prompt("a"), prompt("b")])
+    assert not path.exists()
 
 
 def test_clear_forgets_on_disk_too(path):
