@@ -50,10 +50,10 @@ def _nameless_as_none(name: str | None) -> str | None:
     return name or None
 
 
-Text = Annotated[str, BeforeValidator(clean_text)]
-Name = Annotated[str, StringConstraints(strip_whitespace=True, max_length=1000), BeforeValidator(clean_text)]
-Role = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, max_length=100), BeforeValidator(clean_text)]
-SourceId = Annotated[str, StringConstraints(min_length=1, max_length=1000), BeforeValidator(clean_text)]
+Text = Annotated[str, StringConstraints(strict=True), BeforeValidator(clean_text)]
+Name = Annotated[str, StringConstraints(strict=True, strip_whitespace=True, max_length=1000), BeforeValidator(clean_text)]
+Role = Annotated[str, StringConstraints(strict=True, strip_whitespace=True, min_length=1, max_length=100), BeforeValidator(clean_text)]
+SourceId = Annotated[str, StringConstraints(strict=True, min_length=1, max_length=1000), BeforeValidator(clean_text)]
 
 
 class Message(BaseModel):
