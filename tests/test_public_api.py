@@ -117,7 +117,8 @@ class TestMessage:
         "wrong",
         [
             {"role": ""}, {"role": " "}, {"role": None}, {"role": "u" * 101}, {"role": b"user"}, {"text": None}, {"text": 5},
-            {"text": b"x"}, {"id": ""}, {"id": 7}, {"id": "\0"}, {"id": "i" * 1001}, {"name": 3}, {"name": "n" * 1001}, {"timestamp": 1714550400},
+            {"text": b"x"}, {"id": ""}, {"id": 7}, {"id": "\0"}, {"id": "i" * 1001}, {"name": 3}, {"name": "n" * 1001},
+            {"timestamp": 1714550400},
             {"timestamp": "yesterday"}, {"timestamp": True},
         ],
         ids=lambda wrong: str(wrong)[:40],
