@@ -133,19 +133,18 @@ def known_replies(prompt: Prompt) -> str:
 @pytest.mark.parametrize("prompting", ["paper", "fused"])
 async def test_twenty_sessions_take_little_longer_than_the_slowest(open_memory, prompting):
     embedder = Remembering()
-    best, pauses = [], []
-    for run in range(6):
+    for run in range(12):  # the first runs fill what is remembered, and the machine may have other things to do
         model = Watched(known_replies, delay=DELAY, count_tokens=len) if prompting == "paper" else unruly_once()
-        memory = open_memory(f"{run}.db", embedder=embedder, chat_model=model, settings=Settings(prompting=prompting, max_concurrency=64))
+        settings = Settings(prompting=prompting, max_concurrency=64)
+        memory = open_memory(f"{run}.db", embedder=embedder, chat_model=model, settings=settings)
         fill(memory)
         multiple, pause, report = await measured(memory, model)
+        print(f"{prompting}: {multiple:.2f} times, longest pause {pause * 1000:.0f} ms")
         assert report.turns == SESSIONS * 8
         assert max(model.rounds.values()) == 4
-        best.append(multiple)
-        pauses.append(pause)
-    print(f"{prompting}: {sorted(round(one, 2) for one in best)} times; pauses {sorted(round(one * 1000) for one in pauses)} ms")
-    assert min(best) <= 1.6  # the best of several: the machine may have other things to do
-    assert min(pauses) <= 0.05
+        if multiple <= 1.6 and pause <= 0.05:
+            return
+    pytest.fail("every time longer than 1.6 times the slowest session, or the event loop blocked for more than 50 ms")
 
 
 async def test_no_more_than_max_concurrency_at_once(open_memory):
@@ -261,6 +260,31 @@ async def test_a_cancelled_aindex_leaves_no_work_behind_and_can_be_called_again(
     assert report.sessions == len(left)
     assert unindexed(again) == set()
     assert_partition(again, "u")
+
+
+async def test_a_cancelled_aindex_waits_for_the_threads_that_work_for_it_however_often_it_is_cancelled(open_memory):
+    arrived, go_on = threading.Event(), threading.Event()
+
+    class Held(HashingEmbedder):
+        def embed_documents(self, texts):
+            arrived.set()
+            go_on.wait()
+            return super().embed_documents(texts)
+
+    memory = open_memory(chat_model=ScriptedChatModel(faithful_reply), embedder=Held())
+    fill(memory, 4)
+    task = asyncio.create_task(memory.aindex(user_id="u"))
+    await asyncio.to_thread(arrived.wait)
+    for _ in range(3):
+        task.cancel()
+        for _ in range(3):
+            await asyncio.sleep(0)
+    assert not task.done()
+    go_on.set()
+    with pytest.raises(asyncio.CancelledError):
+        await task
+    assert len(asyncio.all_tasks()) == 1
+    assert_partition(memory, "u")
 
 
 def test_what_index_saved_is_durable_when_it_returns(open_memory):
