@@ -4,9 +4,9 @@ import re
 from collections.abc import Callable, Sequence
 from datetime import datetime
 from typing import Final
-from xml.sax.saxutils import escape, quoteattr
 
 from memorai_core.flow import Flow, Prompt
+from memorai_core.markup import escape, quoteattr
 from memorai_core.models import Answer, Evidence, Message
 from memorai_core.prompts import load
 from memorai_core.prompts.passage import shortened, written_date

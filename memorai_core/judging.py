@@ -1,8 +1,7 @@
 """A chat model as judge of answers (C.7), for the benchmark."""
 
-from xml.sax.saxutils import escape
-
 from memorai_core.flow import Flow, Prompt, ask
+from memorai_core.markup import escape
 from memorai_core.prompts import load
 from memorai_core.replies import Rejected, ReplyModel, Sentence
 

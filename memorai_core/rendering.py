@@ -1,9 +1,9 @@
 """Evidence as a provenance-aware prompt (§3.3.2): numbered turns, the triplets that cite them, and nothing to obey."""
 
 from collections.abc import Callable
-from xml.sax.saxutils import escape, quoteattr
 
 from memorai_core.errors import ConfigurationError
+from memorai_core.markup import escape, quoteattr
 from memorai_core.models import Evidence, EvidenceTurn, Triplet
 
 _FRAME = (

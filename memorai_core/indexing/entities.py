@@ -3,7 +3,6 @@
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Annotated, Final
-from xml.sax.saxutils import escape
 
 from pydantic import Field
 
@@ -11,6 +10,7 @@ from memorai_core.flow import Flow, Prompt, ask
 from memorai_core.identity import canonical_name
 from memorai_core.indexing.grounding import Ground
 from memorai_core.indexing.outcome import Outcome, refused
+from memorai_core.markup import escape
 from memorai_core.models import EntityDraft, TripletDraft
 from memorai_core.prompts import Passage, load
 from memorai_core.replies import Name, Rejected, ReplyModel, Sentence, TurnNumbers, UpTo

@@ -5,8 +5,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Final
-from xml.sax.saxutils import escape, quoteattr
 
+from memorai_core.markup import escape, quoteattr
 from memorai_core.models import Turn
 
 TURN_CHARACTERS: Final = 6000
