@@ -52,7 +52,7 @@ class Settings(BaseModel):
     before (ours)."""
     dropped_weight: Share = 0.1
     """Factor on the seed of a turn that the memory gate dropped, and on what its neighbours send it (ours)."""
-    tolerance: Annotated[float, Field(gt=0)] = 1e-6
+    tolerance: Annotated[float, Field(gt=0)] = 1e-5
     """PageRank stops when the scores' change falls below this share of the seeds' sum."""
 
     @classmethod

@@ -2,9 +2,6 @@
 
 import numpy as np
 
-HUB = 2048
-"""Members from which on a list is cut down before it is sorted."""
-
 
 def offsets(lengths: np.ndarray) -> np.ndarray:
     """Where each of the lists starts, and the end of the last: shape (lists + 1,)."""
@@ -22,38 +19,29 @@ def members(starts: np.ndarray, lists: np.ndarray) -> tuple[np.ndarray, np.ndarr
     return np.repeat(first, lengths) + within, owner
 
 
-def largest(values: np.ndarray, count: int) -> np.ndarray:
-    """The places of the `count` largest values above 0, in no order; ties go to the earlier place."""
+def largest(values: np.ndarray, count: int, *, above: float = 0.0) -> np.ndarray:
+    """The places of the `count` largest values above a bound, in no order; ties go to the earlier place."""
     if count >= len(values):
-        return np.flatnonzero(values > 0)
+        return np.flatnonzero(values > above)
     least = np.partition(values, len(values) - count)[len(values) - count]
-    if least <= 0:
-        return np.flatnonzero(values > 0)
-    above = np.flatnonzero(values > least)
-    return np.concatenate([above, np.flatnonzero(values == least)[: count - len(above)]])
+    if least <= above:
+        return np.flatnonzero(values > above)
+    larger = np.flatnonzero(values > least)
+    return np.concatenate([larger, np.flatnonzero(values == least)[: count - len(larger)]])
 
 
 def largest_of_each(owner: np.ndarray, values: np.ndarray, count: int | None) -> np.ndarray:
-    """The places of the `count` largest values of each owner (all for None); `owner` is sorted, ties go to the earlier place."""
-    if count is None or len(owner) == 0:
+    """The places of the `count` largest values of each owner (all for None), in order; `owner` is sorted, ties go to the earlier."""
+    if count is None:
         return np.arange(len(owner))
-    starts = np.flatnonzero(np.r_[True, owner[1:] != owner[:-1]])
-    lengths = np.diff(np.r_[starts, len(owner)])
-    likely = _without_hubs_tails(values, starts, lengths, count)
-    owner, values = owner[likely], values[likely]
-    order = np.lexsort((-values, owner))
-    starts = np.flatnonzero(np.r_[True, owner[1:] != owner[:-1]])
-    rank = np.arange(len(owner)) - np.repeat(starts, np.diff(np.r_[starts, len(owner)]))
-    chosen: np.ndarray = likely[order[rank < count]]
-    return chosen
-
-
-def _without_hubs_tails(values: np.ndarray, starts: np.ndarray, lengths: np.ndarray, count: int) -> np.ndarray:
-    """The places that can be among the `count` largest; long lists lose what is below that, so that sorting stays cheap."""
-    keep = np.ones(len(values), bool)
-    for hub in np.flatnonzero(lengths > max(HUB, count)):  # a speaker or two, not every list
-        of_hub = slice(starts[hub], starts[hub] + lengths[hub])
-        keep[of_hub] = values[of_hub] >= np.partition(values[of_hub], lengths[hub] - count)[lengths[hub] - count]
+    starts = np.flatnonzero(owner[1:] != owner[:-1]) + 1
+    ends = np.append(starts, len(owner))
+    starts = np.insert(starts, 0, 0)
+    keep = np.ones(len(owner), bool)
+    for long in np.flatnonzero(ends - starts > count):  # a few hubs, not every list
+        of_list = slice(starts[long], ends[long])
+        keep[of_list] = False
+        keep[starts[long] + largest(values[of_list], count, above=-np.inf)] = True
     return np.flatnonzero(keep)
 
 

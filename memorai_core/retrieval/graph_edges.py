@@ -39,7 +39,7 @@ def weighted_edges(snapshot: Snapshot, found: Similarities, graph: Subgraph, set
     targets = [entity, turn, tail, head, segment, turn_in]
     parts = [mention, mention, relation, relation, to_segment, to_turn]
     if settings.adjacency > 0:
-        out = np.bincount(np.r_[turn, turn_in], weights=np.r_[mention, to_segment], minlength=len(graph.turns))
+        out = np.bincount(np.concatenate([turn, turn_in]), weights=np.concatenate([mention, to_segment]), minlength=len(graph.turns))
         welcome = np.where(snapshot.turns.kept[graph.turns], 1.0, settings.dropped_weight)
         for before, after, share in _neighbours(snapshot, graph, settings.adjacency):
             sources.append(before)
