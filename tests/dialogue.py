@@ -181,12 +181,14 @@ class Directions(HashingEmbedder):
 
 
 class Hook(HashingEmbedder):
-    """Does something else in the middle of embedding, once: what another process does meanwhile."""
+    """Does something else in the middle of embedding, once, at its call number `at`: what another process does meanwhile."""
 
     then = None
+    at = 1
 
     def embed_documents(self, texts):
-        then, self.then = self.then, None
-        if then:
+        self.at -= self.then is not None
+        if self.then and self.at == 0:
+            then, self.then = self.then, None
             then()
         return [HashingEmbedder.embed_query(self, text) for text in texts]

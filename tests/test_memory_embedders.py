@@ -1,7 +1,7 @@
 """One memory, one embedder: what happens when another comes along, before, between and meanwhile."""
 
 import pytest
-from dialogue import Counting, Hook, assert_partition, chat, everything, say, turns_of
+from dialogue import Counting, Hook, assert_partition, chat, everything, say, scratch, turns_of
 
 from memorai_core import ConfigurationError, EmbedderMismatchError
 from memorai_core.testing import HashingEmbedder
@@ -79,13 +79,14 @@ def test_an_embedder_that_comes_first_while_another_is_at_work_is_the_one(open_m
     assert len(other.retrieve("river", user_id="u").turns) == 1
 
 
+@pytest.mark.parametrize("at", [1, 2], ids=["while turns are embedded", "while what is derived is embedded"])
 @pytest.mark.parametrize("rebuilt", [True, False], ids=["rebuilt", "emptied and filled"])
-def test_a_memory_built_anew_by_another_embedder_meanwhile_takes_no_vectors_of_the_first(open_memory, other_embedder, rebuilt):
+def test_a_memory_built_anew_by_another_embedder_meanwhile_takes_no_vectors_of_the_first(open_memory, other_embedder, rebuilt, at):
     slow = Hook()
     memory, other = open_memory(embedder=slow), open_memory(embedder=other_embedder)
     memory.append(chat("river violin", "Hanoi"), user_id="u", session_id="s1")
     memory.index(user_id="u")
-    memory.append(chat("saffron"), user_id="u", session_id="s2")
+    memory.append(chat("I saw a saffron field. Then we had some tea."), user_id="u", session_id="s2")
 
     def meanwhile():
         if not rebuilt:
@@ -93,24 +94,32 @@ def test_a_memory_built_anew_by_another_embedder_meanwhile_takes_no_vectors_of_t
             other.append(chat("river"), user_id="u", session_id="s1")
         other.index(user_id="u", rebuild=rebuilt)
 
-    slow.then = meanwhile
+    slow.at, slow.then = at, meanwhile
     with pytest.raises(EmbedderMismatchError):
         memory.index(user_id="u")
+    assert slow.then is None
     assert other.stats("u")[0].pending == 0
     assert len(other.retrieve("river", user_id="u").turns) >= 1
 
 
-def test_a_text_forgotten_while_its_double_is_indexed_is_embedded_again(open_memory):
-    """The second session's turn has the first one's text, whose vectors are stored when indexing starts and gone when it saves."""
+@pytest.mark.parametrize("at", [1, 2], ids=["while turns are embedded", "while what is derived is embedded"])
+def test_a_text_forgotten_while_its_double_is_indexed_is_embedded_again(open_memory, at):
+    """The second session's turn has the first one's texts, whose vectors are stored when indexing starts and gone when it saves."""
     embedder = Hook()
     memory = open_memory(embedder=embedder)
-    (turn,) = memory.append([say("the same river")], user_id="u", session_id="s1")
+    said = say("I saw the same river. Then we had some tea.")
+    (turn,) = memory.append([said], user_id="u", session_id="s1")
     memory.index(user_id="u")
-    memory.append([say("the same river"), say("a violin")], user_id="u", session_id="s2")
-    embedder.then = lambda: memory.forget(user_id="u", turn_id=turn.turn_id)
+    memory.append([said, say("I play an old violin. It is out of tune.")], user_id="u", session_id="s2")
+    embedder.at, embedder.then = at, lambda: memory.forget(user_id="u", turn_id=turn.turn_id)
     report = memory.index(user_id="u")
-    assert report.turns == 2
+    assert (embedder.then, report.turns) == (None, 2)
     assert {found.session_id for found in memory.retrieve("river", user_id="u").turns} == {"s2"}
+    with scratch() as fresh:
+        fresh.append([said, say("I play an old violin. It is out of tune.")], user_id="u", session_id="s2")
+        fresh.index(user_id="u")
+        assert everything(memory, "u") == everything(fresh, "u")
+        assert memory.stats("u")[0].vectors == fresh.stats("u")[0].vectors
 
 
 CHANGES = {

@@ -149,6 +149,21 @@ def test_an_edit_in_the_middle_leaves_the_open_segment_open(memory):
     assert turns_of(memory, "u")[1]["text"] == "I sold the boat"
 
 
+def test_a_segment_that_was_edited_in_the_middle_is_closed(memory):
+    """So that it does not open again when the segment behind it is edited."""
+    memory.append(long_chat(30), user_id="u", session_id="s")
+    memory.index(user_id="u")
+    where = {turn["turn_id"]: turn["source_id"] for turn in turns_of(memory, "u")}
+    *_, before_last, last = segments(memory)
+    memory.append([say("I sold the boat", id=where[before_last[-1]])], user_id="u", session_id="s")
+    memory.index(user_id="u")
+    closed = [segment for segment in segments(memory) if segment != last]
+    memory.append([say("I bought it back", id=where[last[0]])], user_id="u", session_id="s")
+    memory.index(user_id="u")
+    assert set(closed) <= set(segments(memory))
+    assert_partition(memory, "u")
+
+
 def test_edits_on_both_sides_of_a_segment_are_two_stretches(open_memory):
     analyzer = Watching()
     memory = open_memory(analyzer=analyzer)

@@ -153,6 +153,17 @@ def test_what_grew_leaves_older_snapshots_as_they_were(memory):
     assert was[-1] == by_ids(snapshot_of(memory))
 
 
+def test_a_segment_replaced_among_others_renumbers_those_behind_it(memory):
+    """Two sessions whose open segments take turns to grow: what is taken out lies before what stays."""
+    held = None
+    for round in range(4):
+        for session_id in ("s1", "s2"):
+            memory.append(long_chat(2, start=round * 2), user_id="u", session_id=session_id)
+            memory.index(user_id="u")
+            held = snapshot_of(memory, held)
+            assert by_ids(held) == by_ids(snapshot_of(memory))
+
+
 def test_long_sessions_cross_the_merge_of_postings_while_catching_up(memory, monkeypatch):
     monkeypatch.setattr(lexical, "MERGE", 50)
     memory.append(long_chat(3), user_id="u", session_id="s")
