@@ -11,21 +11,18 @@ from functools import partial
 from typing import TYPE_CHECKING, Generic, TypeAlias, TypeVar, cast
 
 from memorai_core.errors import ConfigurationError
-from memorai_core.prompts.template import load
-from memorai_core.replies import Rejected, ReplyModel, read_reply
 
 if TYPE_CHECKING:
     from asyncio import Semaphore
 
     from memorai_core.protocols import ChatModel
+    from memorai_core.replies import Rejected, ReplyModel
 
 
-S = TypeVar("S", bound=ReplyModel)
+S = TypeVar("S", bound="ReplyModel")
 T = TypeVar("T")
 A = TypeVar("A")
 B = TypeVar("B")
-
-_RETRY = load("retry", "prompt", "error")
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +32,7 @@ class Prompt:
     text: str
     name: str
     version: str
-    schema: type[ReplyModel] | None = None
+    schema: "type[ReplyModel] | None" = None
     """The shape of the reply that is asked for; None where it is free text. A server that can may be held to it."""
     cites: int = 0
     """The highest number of a turn that the reply may cite."""
@@ -76,8 +73,10 @@ class Usage:
 Flow: TypeAlias = Generator[list[Prompt], list[Reply], T]
 
 
-def ask(prompts: Sequence[Prompt], schema: type[S]) -> Flow[list[S | Rejected]]:
+def ask(prompts: Sequence[Prompt], schema: type[S]) -> "Flow[list[S | Rejected]]":
     """The replies in the shape of `schema`, in order; those that cannot be read are asked for once more, with the error."""
+    from memorai_core.replies import Rejected, read_reply  # what only a chat model's replies need
+
     if not prompts:
         return []
     prompts = [replace(prompt, schema=schema) for prompt in prompts]
@@ -91,8 +90,10 @@ def ask(prompts: Sequence[Prompt], schema: type[S]) -> Flow[list[S | Rejected]]:
     return read
 
 
-def _asked_again(prompt: Prompt, rejected: Rejected) -> Prompt:
-    return replace(prompt, text=_RETRY.fill(prompt=prompt.text, error=rejected.detail))
+def _asked_again(prompt: Prompt, rejected: "Rejected") -> Prompt:
+    from memorai_core.prompts.template import load
+
+    return replace(prompt, text=load("retry", "prompt", "error").fill(prompt=prompt.text, error=rejected.detail))
 
 
 def together(flows: Sequence[Flow[T]]) -> Flow[list[T]]:

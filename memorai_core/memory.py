@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Self
 
 import numpy as np
 
-from memorai_core.answering import answer_flow
 from memorai_core.background import BackgroundIndexer
 from memorai_core.embedding import default_embedder
 from memorai_core.errors import ConfigurationError, UnknownUserError
@@ -16,7 +15,6 @@ from memorai_core.flow import arun, run
 from memorai_core.forgetter import Forgetter
 from memorai_core.indexer import Indexer, Progress
 from memorai_core.indexing.extractive import ExtractiveAnalyzer
-from memorai_core.indexing.prompted import PromptedAnalyzer
 from memorai_core.models import Answer, Evidence, Explanation, Message, Turn
 from memorai_core.protocols import ChatModel, Embedder, SessionAnalyzer
 from memorai_core.reports import Audit, ForgetReport, IndexReport, UserStats
@@ -75,6 +73,8 @@ class Memory:
         """
         settings = settings or Settings()
         if analyzer is None and chat_model is not None:
+            from memorai_core.indexing.prompted import PromptedAnalyzer
+
             analyzer = PromptedAnalyzer(prompting=settings.prompting, segmentation=settings.segmentation, gate=settings.gate)
         analyzer = analyzer or ExtractiveAnalyzer(segmentation=settings.segmentation, gate=settings.gate)
         return cls(Database(path), embedder or default_embedder(), analyzer, chat_model, settings)
@@ -145,6 +145,8 @@ class Memory:
         `history` is the conversation at hand, oldest first; `now` dates the question. It abstains where the evidence does not hold
         the answer. Raises UnknownUserError, and ConfigurationError without a chat model; an error of its transport passes through.
         """
+        from memorai_core.answering import answer_flow  # what needs a chat model is imported with one
+
         evidence = self.retrieve(question, user_id=user_id)
         return run(answer_flow(evidence, question, history, now), self._chat_model)
 
@@ -250,6 +252,8 @@ class Memory:
 
     async def aanswer(self, question: str, *, user_id: str, history: Sequence[Message] = (), now: datetime | None = None) -> Answer:
         """`answer`, without blocking the event loop."""
+        from memorai_core.answering import answer_flow
+
         evidence = await self.aretrieve(question, user_id=user_id)
         return await arun(answer_flow(evidence, question, history, now), self._chat_model)
 

@@ -59,7 +59,7 @@ SourceId = Annotated[str, StringConstraints(strict=True, min_length=1, max_lengt
 class Message(BaseModel):
     """One message as it comes in: by whom, what, and when."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    model_config = ConfigDict(frozen=True, extra="forbid", defer_build=True)
 
     role: Role
     """Usually "user" or "assistant"; any non-empty string."""

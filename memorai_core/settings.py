@@ -11,7 +11,7 @@ Count = Annotated[int, Field(ge=0)]
 class Settings(BaseModel):
     """What can be tuned; the defaults were tuned on development data only, and `paper()` is the paper's own reading."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    model_config = ConfigDict(frozen=True, extra="forbid", defer_build=True)
 
     # Writing, §3.1-3.2
     segmentation: Literal["topical", "session", "turn"] = "topical"
@@ -52,7 +52,7 @@ class Settings(BaseModel):
     before (ours)."""
     dropped_weight: Share = 0.1
     """Factor on the seed of a turn that the memory gate dropped, and on what its neighbours send it (ours)."""
-    tolerance: Annotated[float, Field(gt=0)] = 1e-5
+    tolerance: Annotated[float, Field(gt=0)] = 1e-6
     """PageRank stops when the scores' change falls below this share of the seeds' sum."""
 
     @classmethod
