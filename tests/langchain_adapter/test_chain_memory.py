@@ -38,7 +38,7 @@ def test_the_best_turns_within_the_token_limit_are_taken(alice):
     recalled = [
         MemoraiMemory(memory=alice, user_id="alice", k=4, max_tokens=size).load_memory_variables(ASKED)["history"] for size in [150, 900]
     ]
-    assert [text.count("<turn ") for text in recalled] == [1, 4]
+    assert [text.count("<turn ") for text in recalled] == [2, 4]
     assert "Miso" in recalled[0]
 
 

@@ -90,7 +90,7 @@ def test_what_a_framework_has_put_in_is_no_question(agent):
     assert "Miso" in miso.told()
 
 
-@pytest.mark.parametrize(("options", "turns"), [({"k": 1}, 1), ({"k": 4}, 4), ({"k": 4, "max_tokens": 150}, 1)])
+@pytest.mark.parametrize(("options", "turns"), [({"k": 1}, 1), ({"k": 4}, 4), ({"k": 4, "max_tokens": 150}, 2)])
 def test_k_and_the_token_limit(agent, alice, options, turns):
     miso = agent("Miso.", middleware=MemoraiMiddleware(memory=alice, **options))
     miso.say(ASKED)
