@@ -67,6 +67,7 @@ MIGRATIONS: tuple[tuple[str, ...], ...] = (
         "CREATE INDEX turns_by_revision ON turns (user, revision)",
         "CREATE INDEX turns_of_segment ON turns (segment)",
         "CREATE INDEX pending_turns ON turns (user, session) WHERE segment IS NULL",
+        "CREATE INDEX dated_turns ON turns (session, position) WHERE timestamp IS NOT NULL",
         """CREATE TABLE entities (
             entity INTEGER PRIMARY KEY AUTOINCREMENT,
             user INTEGER NOT NULL REFERENCES users,

@@ -184,3 +184,23 @@ def test_a_place_that_was_forgotten_is_not_given_again(memory):
     (third,) = memory.append([say("three")], user_id="u", session_id="s")
     assert third.position == 2
     assert third.turn_id != turns[1].turn_id
+
+
+@pytest.mark.parametrize("at", [None, 0], ids=["undated", "dated"])
+def test_appending_to_a_long_session_costs_what_it_costs_in_a_short_one(memory, at):
+    """In steps of the database's own machine, so that no clock decides."""
+    steps = [0]
+
+    def count():
+        steps[0] += 1
+
+    def cost():
+        steps[0] = 0
+        memory.append([say("one more"), say("and one more", at=at)], user_id="u", session_id="s")
+        return steps[0]
+
+    memory.append([say("first", at=at)], user_id="u", session_id="s")
+    memory._database._writer.set_progress_handler(count, 10)
+    short = cost()
+    memory.append([say("x", at=at) for _ in range(2000)], user_id="u", session_id="s")
+    assert cost() <= 2 * short
