@@ -10,7 +10,7 @@ from memorai_core.errors import UnknownSessionError
 from memorai_core.models import Evidence, EvidenceSegment, EvidenceTurn, Triplet, Turn
 from memorai_core.retrieval import Ranking
 from memorai_core.retrieval.snapshot import Snapshot
-from memorai_core.storage.reading import column, later_than, summaries, triplets_citing, turns_by_row
+from memorai_core.storage.reading import column, later_segments, later_turns, summaries, triplets_citing, turns_by_row
 from memorai_core.storage.turns import microseconds
 
 
@@ -39,7 +39,9 @@ def evidence_of(db: sqlite3.Connection, snapshot: Snapshot, ranking: Ranking, qu
     held = dict.fromkeys((turn.segment_id, turn.session_id) for turn in turns if turn.segment_id)
     summary = summaries(db, snapshot.version.user, [segment_id for segment_id, _ in held if segment_id])
     if as_of is not None:
-        late_turns, late_segments = later_than(db, snapshot.version.user, microseconds(as_of))
+        user, moment = snapshot.version.user, microseconds(as_of)
+        late_turns = later_turns(db, user, moment, {turn_id for triplet in triplets for turn_id in triplet.source_turns})
+        late_segments = later_segments(db, user, moment, summary)
         triplets = [triplet for triplet in triplets if late_turns.isdisjoint(triplet.source_turns)]
         summary = {segment: text for segment, text in summary.items() if segment not in late_segments}
     citing: dict[str, list[Triplet]] = defaultdict(list)

@@ -185,9 +185,14 @@ def summaries(db: sqlite3.Connection, user: int, segment_ids: Sequence[str]) -> 
     return dict(_in(db, f"SELECT segment_id, summary FROM segments WHERE user = {user:d} AND segment_id IN", segment_ids))
 
 
-def later_than(db: sqlite3.Connection, user: int, moment: int) -> tuple[set[str], set[str]]:
-    """The ids of a user's turns later than a moment (microseconds since 1970), and of the segments that hold one."""
-    sql = """SELECT t.turn_id, g.segment_id FROM turns t LEFT JOIN segments g ON g.segment = t.segment
-        WHERE t.user = ? AND t.timestamp > ?"""
-    rows = db.execute(sql, (user, moment)).fetchall()
-    return {row[0] for row in rows}, {row[1] for row in rows if row[1]}
+def later_turns(db: sqlite3.Connection, user: int, moment: int, turn_ids: Iterable[str]) -> set[str]:
+    """Those of the given turns that are later than a moment (microseconds since 1970)."""
+    sql = f"SELECT turn_id FROM turns WHERE user = {user:d} AND timestamp > {moment:d} AND turn_id IN"
+    return {row[0] for row in _in(db, sql, turn_ids)}
+
+
+def later_segments(db: sqlite3.Connection, user: int, moment: int, segment_ids: Iterable[str]) -> set[str]:
+    """Those of the given segments that hold a turn later than a moment (microseconds since 1970)."""
+    sql = f"""SELECT segment_id FROM segments g WHERE user = {user:d}
+        AND EXISTS (SELECT 1 FROM turns t WHERE t.segment = g.segment AND t.timestamp > {moment:d}) AND segment_id IN"""
+    return {row[0] for row in _in(db, sql, segment_ids)}
