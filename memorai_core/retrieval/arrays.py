@@ -21,13 +21,13 @@ def members(starts: np.ndarray, lists: np.ndarray) -> tuple[np.ndarray, np.ndarr
 
 def largest(values: np.ndarray, count: int, *, above: float = 0.0) -> np.ndarray:
     """The places of the `count` largest values above a bound, in no order; ties go to the earlier place."""
-    if count >= len(values):
-        return np.flatnonzero(values > above)
-    least = np.partition(values, len(values) - count)[len(values) - count]
-    if least <= above:
-        return np.flatnonzero(values > above)
-    larger = np.flatnonzero(values > least)
-    return np.concatenate([larger, np.flatnonzero(values == least)[: count - len(larger)]])
+    places = np.flatnonzero(values > above)
+    if count >= len(places):
+        return places
+    among = values[places]  # a filter leaves mostly zeros, and it takes long to partition equal values
+    least = np.partition(among, len(among) - count)[len(among) - count]
+    larger = places[among > least]
+    return np.concatenate([larger, places[among == least][: count - len(larger)]])
 
 
 def largest_of_each(owner: np.ndarray, values: np.ndarray, count: int | None) -> np.ndarray:
