@@ -22,13 +22,16 @@ def pagerank(
     nodes = len(seed)
     restart = (1 - damping) * seed
     flow = damping * transitions(source, weight, nodes)
-    score: np.ndarray = restart
+    score: np.ndarray = restart.copy()
     change: np.ndarray = restart
+    sent = np.empty(len(flow))
     iterations = 0
     # What one step adds is the walk one step longer; the rest of the series is at most d / (1 - d) times that.
     enough = tolerance * float(seed.sum()) * (1 - damping)
     while float(change.sum()) * damping > enough:
-        change = np.bincount(target, weights=flow * change[source], minlength=nodes)
-        score = score + change
+        np.take(change, source, out=sent, mode="clip")
+        sent *= flow
+        change = np.bincount(target, weights=sent, minlength=nodes)
+        score += change
         iterations += 1
     return score, iterations
