@@ -1,5 +1,7 @@
 """What a user of Memory relies on: what is appended is found, at once, whole, and within what was asked for."""
 
+import copy
+import pickle
 from datetime import timedelta, timezone
 
 import numpy as np
@@ -286,6 +288,19 @@ def test_the_same_query_has_the_same_answer(memory):
     assert (first.turns, first.triplets, first.segments) == (again.turns, again.triplets, again.segments)
     assert set(first.timings_ms) == {"embed", "rank", "total"}
     assert all(milliseconds >= 0 for milliseconds in first.timings_ms.values())
+
+
+def test_evidence_can_be_compared_copied_and_pickled(memory):
+    memory.append(chat("river", "violin"), user_id="u", session_id="s")
+    memory.index(user_id="u")
+    evidence, other = (memory.retrieve("river", user_id="u") for _ in range(2))
+    assert evidence == evidence
+    assert evidence != other
+    assert evidence in [other, evidence]
+    for twin in (copy.deepcopy(evidence), pickle.loads(pickle.dumps(evidence))):
+        assert (twin.turns, twin.triplets, twin.segments) == (evidence.turns, evidence.triplets, evidence.segments)
+        turn_id = twin.turns[0].turn_id
+        assert memory.explain(twin, turn_id) == memory.explain(evidence, turn_id)
 
 
 def test_retrieving_writes_nothing(memory):

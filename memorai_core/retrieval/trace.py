@@ -5,9 +5,12 @@ from dataclasses import dataclass
 import numpy as np
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Trace:
-    """G_q with its seeds, edges and scores. Nodes are numbered 0, 1, ...: turns first, then entities, then segments."""
+    """G_q with its seeds, edges and scores. Nodes are numbered 0, 1, ...: turns first, then entities, then segments.
+
+    A trace equals itself alone: arrays have no one truth to compare by.
+    """
 
     node_id: np.ndarray
     """(nodes,), 16 bytes each; `.tobytes().hex()` gives the id."""
