@@ -126,10 +126,14 @@ class Vectors:
             return
         stored = np.frombuffer(row[0], PROBE)
         name = type(self._embedder).__name__
-        if len(stored) != self.dimension or float(stored @ self.probe) < SAME:
+        if not _same(stored, self.probe):
             raise EmbedderMismatchError(
                 f"the memory of user {user_id!r} in {str(self._database.path)!r} holds vectors of dimension {len(stored)} from another "
                 f"embedder than the {name} (dimension {self.dimension}) in use; open it with that one, or build it anew with this one: "
                 f"memory.index(user_id={user_id!r}, rebuild=True)"
             )
         self._accepted.add(row[0])
+
+
+def _same(stored: np.ndarray, probe: np.ndarray) -> bool:
+    return len(stored) == len(probe) and (float(stored @ probe) >= SAME or np.array_equal(stored, probe))  # zeros are like nothing

@@ -1,9 +1,11 @@
 """One memory, one embedder: what happens when another comes along, before, between and meanwhile."""
 
+import numpy as np
 import pytest
 from dialogue import Counting, Hook, assert_partition, chat, everything, say, scratch, turns_of
 
 from memorai_core import ConfigurationError, EmbedderMismatchError
+from memorai_core.storage.derived import STORED
 from memorai_core.testing import HashingEmbedder
 
 
@@ -194,3 +196,26 @@ def test_vectors_of_zeros_are_like_nothing(open_memory):
     memory.index(user_id="u")
     found = memory.retrieve("river", user_id="u")
     assert found.turns[0].text == "river"
+
+
+def test_an_embedder_of_nothing_but_zeros_is_known_again(open_memory):
+    """As stand-ins in tests are: words still find what they find."""
+
+    class Zeros(HashingEmbedder):
+        def embed_query(self, text):
+            return [0.0] * self.dimension
+
+    open_memory(embedder=Zeros()).append(chat("river", "violin"), user_id="u", session_id="s")
+    open_memory(embedder=Zeros()).index(user_id="u")
+    assert open_memory(embedder=Zeros()).retrieve("river", user_id="u").turns[0].text == "river"
+    with pytest.raises(EmbedderMismatchError):
+        open_memory().retrieve("river", user_id="u")
+
+
+def test_halving_the_precision_moves_a_cosine_by_less_than_a_thousandth():
+    rng = np.random.default_rng(3)
+    for dimension in (8, 64, 384, 1536):
+        one, other = rng.normal(size=(2, 200, dimension))
+        one, other = (rows / np.linalg.norm(rows, axis=1, keepdims=True) for rows in (one, other))
+        exact = np.vecdot(one, other)
+        assert np.abs(np.vecdot(one.astype(STORED).astype(np.float32), other) - exact).max() < 0.0005
