@@ -192,3 +192,18 @@ class Hook(HashingEmbedder):
             then, self.then = self.then, None
             then()
         return [HashingEmbedder.embed_query(self, text) for text in texts]
+
+
+class Windowed(Directions):
+    """Takes two words at once, so that a text of more has several windows; those of two texts are never quite the same."""
+
+    def embed_windows(self, texts):
+        return [np.array([self._window(window, text) for window in windows_of(text)], np.float32) for text in texts]
+
+    def _window(self, window, text):
+        return np.array(self.embed_query(window)) + 0.05 * self._direction(text)
+
+
+def windows_of(text):
+    words = text.split()
+    return [" ".join(words[start : start + 2]) for start in range(0, max(len(words), 1), 2)]

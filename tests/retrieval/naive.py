@@ -7,7 +7,7 @@ from itertools import pairwise
 
 import numpy as np
 
-from memorai_core.embedding import embed_query
+from memorai_core.embedding import embed_query, embed_texts
 from memorai_core.retrieval.graph_edges import BACKWARD
 from memorai_core.retrieval.lexical import K1, B
 from memorai_core.retrieval.similarity import LEXICAL_POWER
@@ -80,8 +80,8 @@ class Reading:
         def sim(text):
             if asked is None or not text.strip():
                 return 0.0
-            stored = embed_query(embedder, text).astype(np.float16).astype(np.float32)
-            return max(0.0, float(np.vecdot(stored, asked)))
+            (windows,) = embed_texts(embedder, [text])
+            return max(0.0, float(np.vecdot(windows.astype(np.float16).astype(np.float32), asked).max()))
 
         world, s = self.world, self.settings
         said = {turn: f"{data['speaker']}: {data['text']}" for turn, data in world.turns.items()}

@@ -4,7 +4,7 @@ from collections import Counter
 
 import numpy as np
 import pytest
-from dialogue import Fickle, chat, long_chat, say, scratch, texts
+from dialogue import Fickle, Windowed, chat, long_chat, say, scratch, texts
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -117,12 +117,13 @@ def turns_in(memory):
         ).fetchall()
 
 
-@given(st.lists(st.tuples(OPERATIONS, st.booleans(), st.booleans()), min_size=2, max_size=10), st.booleans())
+@given(st.lists(st.tuples(OPERATIONS, st.booleans(), st.booleans()), min_size=2, max_size=10), st.booleans(), st.booleans())
 @settings(max_examples=25)
-def test_catching_up_equals_a_fresh_load(operations, fickle):
+def test_catching_up_equals_a_fresh_load(operations, fickle, windowed):
     """Each write is by this process or by another one; a reader looks after some of them and has caught up by then."""
     options = {"analyzer": Fickle(), "settings": Settings(sentence_layer=False)} if fickle else {}
-    with scratch(**options) as memory, Memory.open(memory._database.path, embedder=HashingEmbedder(), **options) as other:
+    options["embedder"] = Windowed(64) if windowed else HashingEmbedder()
+    with scratch(**options) as memory, Memory.open(memory._database.path, **options) as other:
         cache = SnapshotCache()
         for number, (operation, by_other, look) in enumerate(operations):
             perform(other if by_other else memory, operation, number)

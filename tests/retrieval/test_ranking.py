@@ -3,7 +3,7 @@
 from datetime import datetime, timedelta
 
 import pytest
-from dialogue import DAY, Directions, Fickle, chat, say, scratch, texts
+from dialogue import DAY, Directions, Fickle, Windowed, chat, say, scratch, texts
 from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 
@@ -45,10 +45,11 @@ def allowed(world, session_id=None, as_of=None):
     QUERIES,
     st.lists(st.tuples(SETTINGS, FILTERS), min_size=4, max_size=4),
     st.booleans(),
+    st.booleans(),
 )
 @settings(max_examples=30, phases=[Phase.explicit, Phase.generate])
-def test_ranking_equals_the_slow_one(first, second, pending, queries, choices, fickle):
-    embedder = Directions()
+def test_ranking_equals_the_slow_one(first, second, pending, queries, choices, fickle, windowed):
+    embedder = Windowed() if windowed else Directions()
     options = {"analyzer": Fickle()} if fickle else {}
     with scratch(embedder, **options) as memory:
         memory.append(chat(*first), user_id="u", session_id="s1")
