@@ -1,5 +1,6 @@
 """Stopped anywhere, by an error or by a kill, a memory is whole, and goes on from there."""
 
+import asyncio
 import os
 import signal
 import sqlite3
@@ -7,7 +8,7 @@ import subprocess
 import sys
 
 import pytest
-from dialogue import Counting, Fickle, assert_partition, everything, long_chat, say, scratch, turns_of
+from dialogue import Counting, Fickle, Hook, assert_partition, everything, long_chat, say, scratch, turns_of
 
 from memorai_core import Memory, Message, StoreError
 from memorai_core.testing import HashingEmbedder
@@ -116,6 +117,23 @@ async def test_stopped_while_sessions_are_indexed_side_by_side(open_memory, undi
         await memory.aindex(user_id="u")
     assert_partition(memory, "u")
     await memory.aindex(user_id="u")
+    assert everything(memory, "u") == expected
+
+
+@pytest.mark.parametrize("at", [1, 2, 4])
+async def test_cancelled_while_sessions_are_indexed_side_by_side(open_memory, undisturbed, at):
+    analyzer, expected = undisturbed
+    embedder = Hook()
+    memory = open_memory(embedder=embedder, analyzer=analyzer and analyzer())
+    fill(memory)
+    task = asyncio.ensure_future(memory.aindex(user_id="u"))
+    loop = asyncio.get_running_loop()
+    embedder.at, embedder.then = at, lambda: loop.call_soon_threadsafe(task.cancel)
+    with pytest.raises(asyncio.CancelledError):
+        await task
+    assert_partition(memory, "u")
+    assert len(turns_of(memory, "u")) == 251
+    memory.index(user_id="u")
     assert everything(memory, "u") == expected
 
 
