@@ -5,6 +5,7 @@ from dialogue import Counting, Fickle, assert_partition, chat, everything, long_
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from memorai_core import Settings
 from memorai_core.indexing.extractive import ExtractiveAnalyzer
 from memorai_core.storage.planning import CONTEXT, LONGEST
 
@@ -209,3 +210,12 @@ def test_a_segment_that_was_replaced_is_no_node_any_more(memory):
     nodes = {node.tobytes().hex() for node in evidence.trace.node_id}
     assert nodes <= set(memory.graph(user_id="u").nodes)
     assert old not in nodes
+
+
+@pytest.mark.parametrize("segmentation", ["session", "turn"])
+def test_segments_may_be_sessions_or_turns_for_comparison(open_memory, segmentation):
+    memory = open_memory(settings=Settings(segmentation=segmentation, gate=False))
+    memory.append(long_chat(250), user_id="u", session_id="s")
+    assert memory.index(user_id="u").kept == 250
+    assert [len(segment) for segment in segments(memory)] == ([250] if segmentation == "session" else [1] * 250)
+    assert_partition(memory, "u")

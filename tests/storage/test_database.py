@@ -243,6 +243,41 @@ def test_closing_while_another_reads_lets_it_finish(tmp_path):
     assert list(files(tmp_path)) == ["x.db"]
 
 
+def test_every_connection_is_closed(tmp_path, monkeypatch):
+    """After use by several threads at once, and where opening fails."""
+    opened, connect = [], sqlite3.connect
+
+    class Watched(sqlite3.Connection):
+        def __init__(self, *arguments, **options):
+            super().__init__(*arguments, **options)
+            opened.append(self)
+
+        def close(self):
+            super().close()
+            opened.remove(self)
+
+    monkeypatch.setattr(sqlite3, "connect", lambda *arguments, **options: connect(*arguments, factory=Watched, **options))
+    with Memory.open(tmp_path / "x.db", embedder=HashingEmbedder()) as memory:
+        memory.append(chat("river", "violin"), user_id="u", session_id="s")
+        threads = [threading.Thread(target=lambda: memory.retrieve("river", user_id="u")) for _ in range(5)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        memory.index(user_id="u")
+        with pytest.raises(StoreError), memory._database.read() as db:
+            db.execute("SELECT nonsense")
+        assert opened
+    assert opened == []
+    (tmp_path / "y.db").write_bytes(b"no database" * 100)
+    with pytest.raises(StoreError):
+        Memory.open(tmp_path / "y.db", embedder=HashingEmbedder())
+    monkeypatch.setattr(database_module, "MIGRATIONS", (*MIGRATIONS, ("DROP TABLE nothing",)))
+    with pytest.raises(StoreError):
+        Memory.open(tmp_path / "x.db", embedder=HashingEmbedder())
+    assert opened == []
+
+
 def test_a_file_of_an_older_memorai_is_brought_up_to_date(filled, monkeypatch):
     monkeypatch.setattr(database_module, "MIGRATIONS", (*MIGRATIONS, ("ALTER TABLE turns ADD COLUMN mood TEXT", "CREATE TABLE moods (x)")))
     with Memory.open(filled, embedder=HashingEmbedder()) as memory:
