@@ -113,6 +113,11 @@ def _plain(data, in_order=False):
     return sorted((key, str(value if in_order or not isinstance(value, list) else sorted(value))) for key, value in data.items())
 
 
+def found(memory, query, **options):
+    """The texts that a query of user "u" finds."""
+    return [turn.text for turn in memory.retrieve(query, user_id="u", **options).turns]
+
+
 def turns_of(memory, user_id, session_id=None):
     """The data of all turn nodes, in the order of sessions and positions."""
     graph = memory.graph(user_id=user_id)

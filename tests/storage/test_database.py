@@ -12,7 +12,7 @@ from dialogue import chat, everything, say
 
 from memorai_core import Memory, SchemaVersionError, StoreError
 from memorai_core.storage import database as database_module
-from memorai_core.storage.database import APPLICATION_ID, Database
+from memorai_core.storage.database import APPLICATION_ID
 from memorai_core.storage.migrations import MIGRATIONS
 from memorai_core.testing import HashingEmbedder
 
@@ -187,60 +187,6 @@ def test_a_closed_memory_says_so(filled, call):
     with pytest.raises(StoreError, match="was closed"):
         memory.explain(evidence, turn_id)
     assert filled.read_bytes() == before
-
-
-def write(database, *statements, then=None):
-    with database.write() as db:
-        for statement in statements:
-            db.execute(statement)
-        if then:
-            raise then
-
-
-def counts(database):
-    with database.read() as db:
-        return db.execute("SELECT (SELECT count(*) FROM users), (SELECT count(*) FROM sessions)").fetchone()
-
-
-def test_a_transaction_that_raises_leaves_nothing(tmp_path):
-    database, insert = Database(tmp_path / "x.db"), "INSERT INTO users (user_id) VALUES ('u')"
-    with pytest.raises(KeyboardInterrupt):
-        write(database, insert, then=KeyboardInterrupt())
-    with pytest.raises(StoreError, match="UNIQUE"):
-        write(database, insert, insert)
-    assert counts(database) == (0, 0)
-    database.close()
-
-
-def test_a_commit_that_fails_leaves_nothing_and_the_next_one_succeeds(tmp_path):
-    database = Database(tmp_path / "x.db")
-    with pytest.raises(StoreError, match="FOREIGN KEY"):
-        write(database, "PRAGMA defer_foreign_keys = ON", "INSERT INTO sessions (user, session_id) VALUES (99, 's')")
-    write(database, "INSERT INTO users (user_id) VALUES ('u')")
-    assert counts(database) == (1, 0)
-    database.close()
-
-
-def test_a_reader_sees_one_moment(tmp_path):
-    database = Database(tmp_path / "x.db")
-    with database.read() as before:
-        assert before.execute("SELECT count(*) FROM users").fetchone() == (0,)
-        with database.write() as db:
-            db.execute("INSERT INTO users (user_id) VALUES ('u')")
-        assert before.execute("SELECT count(*) FROM users").fetchone() == (0,)
-        with database.read() as after:
-            assert after.execute("SELECT count(*) FROM users").fetchone() == (1,)
-    database.close()
-
-
-def test_closing_while_another_reads_lets_it_finish(tmp_path):
-    database = Database(tmp_path / "x.db")
-    with database.read() as db:
-        closing = threading.Thread(target=database.close)
-        closing.start()
-        closing.join()
-        assert db.execute("SELECT count(*) FROM users").fetchone() == (0,)
-    assert list(files(tmp_path)) == ["x.db"]
 
 
 def test_every_connection_is_closed(tmp_path, monkeypatch):
