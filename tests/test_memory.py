@@ -170,6 +170,16 @@ def test_the_same_query_has_the_same_answer(memory):
     assert all(milliseconds >= 0 for milliseconds in first.timings_ms.values())
 
 
+def test_turns_of_the_same_score_come_in_the_order_of_arrival(open_memory):
+    memory = open_memory(settings=Settings(damping=0, adjacency=0))
+    turns = memory.append([say("river") for _ in range(6)], user_id="u", session_id="s")
+    for _ in range(2):
+        evidence = memory.retrieve("river", user_id="u")
+        assert len({turn.score for turn in evidence.turns}) == 1
+        assert [turn.turn_id for turn in evidence.turns] == [turn.turn_id for turn in turns]
+        memory.index(user_id="u")
+
+
 def test_evidence_can_be_compared_copied_and_pickled(memory):
     memory.append(chat("river", "violin"), user_id="u", session_id="s")
     memory.index(user_id="u")

@@ -212,6 +212,18 @@ def test_a_segment_that_was_replaced_is_no_node_any_more(memory):
     assert old not in nodes
 
 
+def test_entities_of_a_grown_segment_that_nothing_speaks_of_any_more_go(open_memory):
+    """The first two turns had a topic of their own, until a third one joined them."""
+    memory = open_memory(analyzer=Fickle())
+    memory.append(chat("river", "violin"), user_id="u", session_id="s")
+    memory.index(user_id="u")
+    memory.append(chat("Hanoi", start=2), user_id="u", session_id="s")
+    memory.index(user_id="u")
+    names = [data["name"] for _, data in memory.graph(user_id="u").nodes(data=True) if data["kind"] == "entity"]
+    assert "topic riv vio Han" in names
+    assert "topic riv vio" not in names
+
+
 @pytest.mark.parametrize("segmentation", ["session", "turn"])
 def test_segments_may_be_sessions_or_turns_for_comparison(open_memory, segmentation):
     memory = open_memory(settings=Settings(segmentation=segmentation, gate=False))

@@ -62,6 +62,7 @@ def undisturbed(request):
 def stop_and_go_on(memory, error, expected):
     with pytest.raises(error, match="halfway"):
         memory.index(user_id="u")
+    assert not memory._database._unsynced, "what was finished outlives a loss of power"
     finished = [turn["session_id"] for turn in turns_of(memory, "u") if turn["segment_id"]]
     assert_partition(memory, "u")
     assert len(memory.retrieve("boat tea river", user_id="u", k=300).turns) > 0

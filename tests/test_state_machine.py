@@ -202,6 +202,13 @@ class MemoryMachine(RuleBasedStateMachine):
                     sentence = triplet["description"].removeprefix(f"{turn.speaker}: ")
                     assert sentence in " ".join(turn.text.split()) or triplet["relation"] != "speaks_of"
 
+    @invariant()
+    def entities_are_those_that_turns_speak_of(self):
+        for user in self.model:
+            entities = [data for _, data in self.memory.graph(user_id=user).nodes(data=True) if data["kind"] == "entity"]
+            assert all(entity["turn_ids"] for entity in entities)
+            assert self.memory.stats(user)[0].entities == len(entities)
+
 
 class FickleMemoryMachine(MemoryMachine):
     """With triplets and descriptions that cite several turns, as a chat model's do."""
