@@ -112,6 +112,12 @@ def together(flows: Sequence[Flow[T]]) -> Flow[list[T]]:
             flow.close()
 
 
+def settled(result: T) -> Flow[T]:
+    """A flow that asks nothing and gives a result that is there already."""
+    return result
+    yield []
+
+
 def both(first: Flow[A], second: Flow[B]) -> Flow[tuple[A, B]]:
     """The results of two flows, driven in lock-step."""
     results = yield from together([cast(Flow[object], first), cast(Flow[object], second)])

@@ -10,7 +10,7 @@ from typing import Literal
 import numpy as np
 import regex
 
-from memorai_core.flow import Flow
+from memorai_core.flow import Flow, settled
 from memorai_core.indexing.sentences import sentences
 from memorai_core.models import SegmentMemory, SessionMemory, SessionTail, Turn
 
@@ -42,7 +42,7 @@ class ExtractiveAnalyzer:
 
     def analyze(self, session: SessionTail, turn_vectors: np.ndarray) -> Flow[SessionMemory]:
         """A flow that asks nothing; `turn_vectors` is (turns, dimension), rows of length 1 or 0."""
-        return _without_prompts(self._memory(session.turns, turn_vectors))
+        return settled(self._memory(session.turns, turn_vectors))
 
     def _memory(self, turns: Sequence[Turn], vectors: np.ndarray) -> SessionMemory:
         starts = {"session": [0], "turn": list(range(len(turns)))}.get(self.segmentation) or segment_starts(turns, vectors)
@@ -130,8 +130,3 @@ def _depths(vectors: np.ndarray) -> np.ndarray:
     right = np.maximum(np.r_[similar[1:], similar[-1:]], similar)
     depth: np.ndarray = (left - similar) + (right - similar)
     return depth
-
-
-def _without_prompts(memory: SessionMemory) -> Flow[SessionMemory]:
-    return memory
-    yield []

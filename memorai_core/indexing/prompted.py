@@ -5,7 +5,7 @@ from typing import Final, Literal
 
 import numpy as np
 
-from memorai_core.flow import Flow, both, together
+from memorai_core.flow import Flow, both, settled, together
 from memorai_core.indexing import fused
 from memorai_core.indexing.entities import describe
 from memorai_core.indexing.gate import choose, kept_turns
@@ -103,7 +103,7 @@ def _passage(session: SessionTail, start: int, end: int, turn_characters: int) -
 def _step_by_step(passage: Passage, vectors: np.ndarray, *, gate: bool) -> Flow[Outcome[SegmentMemory]]:
     """One call a step, as in appendix C; entities come last, so that they bear the names that the triplets use."""
     everything = kept_turns(passage, range(1, len(passage.turns) + 1))
-    kept, summary = yield from both(choose(passage) if gate else _given(everything), summarise(passage, vectors))
+    kept, summary = yield from both(choose(passage) if gate else settled(Outcome(everything, "everything")), summarise(passage, vectors))
     triplets: Outcome[tuple[TripletDraft, ...]] = Outcome((), "extractive")
     entities: Outcome[tuple[EntityDraft, ...]] = Outcome((), "extractive")
     if kept.value:
@@ -111,8 +111,3 @@ def _step_by_step(passage: Passage, vectors: np.ndarray, *, gate: bool) -> Flow[
         entities = yield from describe(passage, kept.value, triplets.value)
     memory = SegmentMemory(passage.ids, kept.value, summary.value, triplets.value, entities.value, summary.made_by)
     return Outcome(memory, summary.made_by, total([step.rejected for step in (kept, summary, triplets, entities)]))
-
-
-def _given(kept: frozenset[str]) -> Flow[Outcome[frozenset[str]]]:
-    return Outcome(kept, "everything")
-    yield []

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from memorai_core.retrieval.arrays import maximum_of_each
 from memorai_core.retrieval.lexical import bm25
 from memorai_core.retrieval.snapshot import Snapshot, sources_allowed
 from memorai_core.retrieval.weights import claim_weights
@@ -46,10 +47,7 @@ def similarities(snapshot: Snapshot, query: str, query_vector: np.ndarray, allow
         segment = segment * (refused == 0)
     mention = claim_weights(claim, snapshot.mentions.support_start, snapshot.mentions.support)
     starts, places = snapshot.mentioned_by
-    entity = np.zeros(len(snapshot.entities.row), mention.dtype)
-    spoken_of = starts[1:] > starts[:-1]
-    if spoken_of.any():
-        entity[spoken_of] = np.maximum.reduceat(mention[places], starts[:-1][spoken_of])
+    entity = maximum_of_each(mention[places], starts)
     return Similarities(turn, segment, entity, claim, mention, lexical, allowed)
 
 

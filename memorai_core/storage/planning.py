@@ -1,7 +1,7 @@
 """Which turns `index` analyses together: the pending ones of a session, led by its open segment where they follow it."""
 
 import sqlite3
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from itertools import pairwise
 from typing import Any, TypeAlias
 
@@ -78,9 +78,3 @@ def _indexed_between(db: sqlite3.Connection, session: int, after: int, before: i
 
 def _position(row: Row) -> int:
     return int(row[5])
-
-
-def users_with_pending(db: sqlite3.Connection) -> Iterator[str]:
-    """Every user who has turns to index."""
-    sql = "SELECT user_id FROM users u WHERE EXISTS (SELECT 1 FROM turns t WHERE t.user = u.user AND t.segment IS NULL)"
-    yield from (row[0] for row in db.execute(sql))

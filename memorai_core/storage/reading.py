@@ -169,15 +169,14 @@ def _stats_of(db: sqlite3.Connection, user: int, user_id: str) -> UserStats:
 _LISTED = "(SELECT value FROM json_each(?))"
 
 
-def _listed(values: Collection[str]) -> str:
-    """Any number of strings as one value for _LISTED."""
+def _listed(values: Iterable[object]) -> str:
+    """Any number of values as one for _LISTED, so that a query's text is always the same and is prepared once."""
     return json.dumps(list(values))
 
 
 def _in(db: sqlite3.Connection, sql: str, values: Iterable[object], order: str = "") -> list[tuple[Any, ...]]:
-    """Runs a query that ends in IN, for any number of values; its text is always the same, so it is prepared once."""
-    wanted = json.dumps(list(values))
-    return db.execute(f"{sql} (SELECT value FROM json_each(?)) {order}", (wanted,)).fetchall()
+    """Runs a query that ends in IN, for any number of values."""
+    return db.execute(f"{sql} {_LISTED} {order}", (_listed(values),)).fetchall()
 
 
 def summaries(db: sqlite3.Connection, user: int, segment_ids: Sequence[str]) -> dict[str, str]:
