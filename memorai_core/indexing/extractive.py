@@ -53,7 +53,9 @@ class ExtractiveAnalyzer:
 
 
 def segment_starts(turns: Sequence[Turn], vectors: np.ndarray) -> list[int]:
-    """Where topical segments begin (§3.1): indices into `turns`, the first 0, each stretch SHORTEST to LONGEST turns long, the last maybe shorter.
+    """Where topical segments begin (§3.1): indices into `turns`, the first 0.
+
+    Each segment is SHORTEST to LONGEST turns long, the last maybe shorter.
 
     Cuts are made at the gaps where similarity between the turns before and after drops deepest below its surroundings.
     """
